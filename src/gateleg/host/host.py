@@ -28,6 +28,7 @@ from gateleg.host.settings import BadSettings, ObjectStore, format_setting
 from gateleg.host.tables import TABLES as WEB_TABLES
 from gateleg.host.webhooks import Webhooks, webhook_jobs
 from gateleg.jobs import AsyncQueue, Jobs
+from gateleg.jobs.change_feed import ChangeFeed
 from gateleg.jobs.table_streams import stream_table
 from gateleg.net.http import GuardedClient
 from gateleg.objects import S3Objects, ThreadedObjects, open_objects, parse_objects_address
@@ -196,7 +197,7 @@ class Host:
                 ticks=ticks,
             )
             closing.push_async_callback(store.close)
-            secrets, events = Secrets(store, secret, HOST), Hub()
+            secrets, events = Secrets(store, secret, HOST), Hub(ChangeFeed(store.transport, own=True))
             models = AsyncModels(model_settings.with_keys(await _load_model_keys(model_settings, secrets)), store=store)
             closing.push_async_callback(models.close)
             closing.push_async_callback(events.close)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -76,6 +76,16 @@ WINDOW_MINUTES = 15
 _REUSE_FACTOR = 10.0
 
 
+@dataclass(frozen=True)
+class _StatsRead:
+    """Statistics, when they were read, how long that took, and the version of the store before."""
+
+    at: float
+    took: float
+    commits: object | None
+    stats: tuple[QueueStats, ...]
+
+
 class QueueStatsCache:
     """Reads the statistics of all queues, at most once per `MAX_AGE_SECONDS` for any number of callers."""
 
@@ -83,7 +93,7 @@ class QueueStatsCache:
         self._queue = queue
         self._lock = asyncio.Lock()
         self._set_aside: tuple[float, tuple[UnreadableJob, ...]] | None = None
-        self._read: tuple[float, float, tuple[QueueStats, ...]] | None = None
+        self._read: _StatsRead | None = None
 
     async def queue_names(self) -> list[str]:
         """All known queues: those of job types, of workers, and those with a stored state."""
@@ -103,11 +113,17 @@ class QueueStatsCache:
         """The statistics of every known queue over the last `WINDOW_MINUTES`."""
         ticks = self._queue.store.setup.ticks
         async with self._lock:
-            if self._read is None or ticks() - self._read[0] >= max(max_age, self._read[1] * _REUSE_FACTOR):
-                began = ticks()
+            began, commits = ticks(), self._queue.changes.commits()
+            if self._read is None or not self._is_recent(self._read, began, commits, max_age):
                 found = tuple([await self._queue.stats(name, minutes=WINDOW_MINUTES) for name in await self.queue_names()])
-                self._read = (ticks(), ticks() - began, found)
-            return self._read[2]
+                self._read = _StatsRead(ticks(), ticks() - began, commits, found)
+            return self._read.stats
+
+    def _is_recent(self, read: _StatsRead, now: float, commits: object | None, max_age: float) -> bool:
+        age = now - read.at
+        # Where nothing was written since, only time has passed.
+        unchanged = commits is not None and commits == read.commits and age < MAX_AGE_SECONDS
+        return unchanged or age < max(max_age, read.took * _REUSE_FACTOR)
 
 
 #: How many of the newest jobs, and of the newest failed jobs, a search looks through.

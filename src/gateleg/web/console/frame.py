@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from gateleg.host.application import Application
     from gateleg.host.host import Host
+    from gateleg.host.live import Hub
     from gateleg.host.principal import Principal
-    from gateleg.web.console.live import Live
 
 __all__ = ["Crumb", "View", "frame"]
 
@@ -70,9 +70,9 @@ class View:
         return self.console.host
 
     @property
-    def live(self) -> Live:
-        """The shared pollers for live updates."""
-        return self.console.live
+    def live(self) -> Hub:
+        """The topics that pages follow."""
+        return self.host.events
 
     def may(self, role: Role) -> bool:
         """Whether the caller has this role or a higher one. Pages hide the controls that the caller may not use."""
@@ -289,7 +289,6 @@ class Console:
     """The console of a host; pages find it as `request.app.state.console`."""
 
     host: Host
-    live: Live
 
 
 _CLICK = """(event) => {

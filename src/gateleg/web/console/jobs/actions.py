@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from gateleg.host.change_consumers import REPEAT_JOB, RepeatedChanges
+from gateleg.host.live import Topic
 from gateleg.host.principal import Role
 from gateleg.jobs import Job, JobError, JobStatus, Submission, WrongState
 from gateleg.jobs.retention import Archiver
@@ -25,7 +26,6 @@ from gateleg.web.console.forms import Field, confirm
 from gateleg.web.console.frame import View, frame
 from gateleg.web.console.jobs.topics import CRUMBS, section_head
 from gateleg.web.console.lists import PAGE_TIMEOUT_SECONDS, address, live_list, show_when_loaded
-from gateleg.web.console.live import Topic
 from gateleg.web.console.markup import tag
 
 if TYPE_CHECKING:

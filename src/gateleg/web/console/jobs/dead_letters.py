@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from gateleg.host.live import Topic
 from gateleg.host.principal import Role
 from gateleg.jobs import Job, JobStatus, WrongState
 from gateleg.jobs.monitor import last_failure
@@ -23,7 +24,7 @@ from gateleg.web.console.jobs.job_details import short_kind
 from gateleg.web.console.jobs.list_page import Filters
 from gateleg.web.console.jobs.topics import CRUMBS, section_head
 from gateleg.web.console.lists import PAGE_TIMEOUT_SECONDS, pager, show_when_loaded
-from gateleg.web.console.live import LiveIndicator, Topic, follow
+from gateleg.web.console.live import LiveIndicator, follow
 from gateleg.web.console.markup import tag
 from gateleg.web.console.widgets import Grid
 

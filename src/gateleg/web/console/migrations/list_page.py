@@ -10,7 +10,7 @@ from gateleg.web.console.cells import Badge, Column, Row, ago_cell, chip_cell
 from gateleg.web.console.failures import empty
 from gateleg.web.console.frame import View, frame
 from gateleg.web.console.lists import show_when_loaded
-from gateleg.web.console.live import LiveIndicator, Topic, follow
+from gateleg.web.console.live import LiveIndicator, follow
 from gateleg.web.console.markup import card, section, tag
 from gateleg.web.console.migrations.labels import address_of, operator_cell, phases_text, progress_cell, state_of, title_of, wrong_text
 from gateleg.web.console.migrations.topics import MigrationSummary, list_topic
@@ -19,6 +19,8 @@ from gateleg.web.console.widgets import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from gateleg.host.live import Topic
 
 _COLUMNS = (
     Column("name", "Migration", wraps=True),
