@@ -22,6 +22,7 @@ EXTRA_OF = {
     "uvicorn": "web",
     "nicegui": "web",
     "python_multipart": "web",
+    "prometheus_client": "web",
     "boto3": "aws",
     "botocore": "aws",
     "opentelemetry": "tracing",

@@ -67,6 +67,14 @@ async def update_elsewhere(folder: Path, change: Callable[[Store], object]) -> N
     await asyncio.to_thread(write)
 
 
+def put(song: Song, store: Store) -> None:
+    store.put(song)
+
+
+def is_longer(reads: list[None], before: int) -> bool:
+    return len(reads) > before
+
+
 def songs_topic(store: AsyncStore) -> Topic[list[str]]:
     async def read() -> list[str]:
         return [song.title for song in await store.page(Song.of_artist, artist="Nina", limit=10)]
@@ -87,8 +95,8 @@ def test_a_value_is_read_within_100_ms_of_the_change_of_an_item(tmp_path: Path, 
                 if who == "this process":
                     await host.store.put(song)
                 else:
-                    await update_elsewhere(tmp_path, lambda store, song=song: store.put(song))
-                await loop.advance_until(lambda before=before: len(reads) > before, most=0.1)
+                    await update_elsewhere(tmp_path, partial(put, song))
+                await loop.advance_until(partial(is_longer, reads, before), most=0.1)
                 await first(news)
                 assert title in told[-1]
 
@@ -173,7 +181,7 @@ def test_what_changes_by_time_alone_is_read_again_at_a_slow_pace(tmp_path: Path)
     async def test(loop: ManualLoop) -> None:
         async with Host.open(settings_in(tmp_path), [make_application()]) as host:
             for make in (queues_topic, current_state_topic, history_topic, lambda host: workers_topic(host.queue)):
-                topic: Topic[Any] = make(host)  # type: ignore[operator]
+                topic: Topic[Any] = make(host)
                 assert topic.expires is not None
                 assert topic.expires > topic.every
             number = iter(range(100))
@@ -198,7 +206,13 @@ def test_a_change_between_the_first_read_of_a_page_and_its_watching_is_not_misse
             await host.store.put(Song(artist="Nina", title="Sinnerman"))
             news = asyncio.Event()
             told = Told()
-            host.events.watch(topic, lambda value, error: (told.append(value), len(told) > 1 and news.set()), known)
+
+            def notify(value: list[str] | None, error: BaseException | None) -> None:
+                told.append(value)
+                if len(told) > 1:
+                    news.set()
+
+            host.events.watch(topic, notify, known)
             await loop.advance(0.05)
             await news.wait()
             assert told == [[], ["Sinnerman"]]
@@ -211,7 +225,7 @@ def test_a_store_that_changes_all_the_time_leaves_the_loop_to_others(tmp_path: P
         async with AsyncStore.connect(f"embedded:{tmp_path}") as store:
             feed = ChangeFeed(store.transport, own=True)
             hub, versions = Hub(feed), iter(range(10**9))
-            feed._version = lambda transport: next(versions)  # type: ignore[assignment, method-assign]
+            feed._version = lambda transport: next(versions)  # type: ignore[method-assign]
 
             async def read() -> int:
                 return 1

@@ -17,6 +17,7 @@ from gateleg.host.change_consumers import stream_jobs
 from gateleg.host.credentials import Keys, LocalAccess, Sessions
 from gateleg.host.lifespans import run_in_own_task
 from gateleg.host.live import Hub
+from gateleg.host.metrics import HostMetrics
 from gateleg.host.migrations import check_deployed_keys, check_migrations, jobs_for_migrations, store_for, tables_for_migrations
 from gateleg.host.principal import Role
 from gateleg.host.queues import QueueStatsCache, RecentJobs, factory_of, further_tables, queue_rules, queue_tables_of
@@ -77,6 +78,8 @@ class Host:
     audit: Audit
     #: the host's own secrets; `secrets.of(name)` has those of an application
     secrets: Secrets
+    #: the metrics of this process, in which applications register their own
+    measured: HostMetrics
     #: cost of store requests, by access pattern
     costs: Metrics
     #: statistics of all queues, cached and shared by all callers
@@ -182,6 +185,7 @@ class Host:
         make_folder(settings.data)
         warn_of_exposure(settings.data)
         secret, costs = settings.load_secret(), Metrics()
+        measured = HostMetrics(costs.by_pattern)
         async with AsyncExitStack() as closing:
             sync_objects, stores = open_main_objects(settings, secret), open_further_objects(settings, secret)
             objects = cast("AsyncObjects", ThreadedObjects(sync_objects))
@@ -205,6 +209,7 @@ class Host:
             keys = Keys(store_with_timeout, tenant_check(zip(installed, sections, strict=True)))
             brought = further_tables(installed) if further is None else further
             queue = AsyncQueue(store, Jobs(), queue_rules(settings, rules), further=brought)
+            measured.observe(queue.context.jobs)
             host = cls(
                 settings=settings,
                 store=store,
@@ -218,6 +223,7 @@ class Host:
                 local=LocalAccess(keys, secret),
                 audit=Audit(store, days=settings.audit_days),
                 secrets=secrets,
+                measured=measured,
                 costs=costs,
                 queue_stats=QueueStatsCache(queue),
                 recent_jobs=RecentJobs(queue),
@@ -254,6 +260,7 @@ class Host:
             settings=settings,
             models=self.models.billed_to(Account(name)),
             events=self.events,
+            measured=self.measured,
             audit=self.audit,
             secrets=self.secrets.of(name),
             outgoing=self.outgoing,
@@ -348,7 +355,8 @@ def settings_only_resources(application: Application, settings: Settings) -> Res
     """Resources with only the settings of an application: enough to list its job types and routes, not to run them."""
     own = settings.section(application.name, application.settings or NoSettings)
     absent: dict[str, Any] = dict.fromkeys(one.name for one in fields(Resources) if one.init)
-    return Resources(**{**absent, "application": application.name, "settings": own, "host_data": settings.data, "state": {}})
+    present = {"application": application.name, "settings": own, "host_data": settings.data, "measured": HostMetrics(), "state": {}}
+    return Resources(**{**absent, **present})
 
 
 def describe_store(store: str) -> str:
