@@ -21,6 +21,7 @@ from gateleg.store.transports.embedded import database_file
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from gateleg.ai import AiError
     from gateleg.host.host import Host
     from gateleg.host.openid import Metadata, OpenIdSettings
     from gateleg.host.openid_provider import OpenIdProvider
@@ -87,6 +88,7 @@ def kit_checks(host: Host) -> list[Check]:
         Check("clock", lambda: _clock(host)),
         Check("jobs", lambda: _jobs(host)),
         Check("job tables", lambda: _job_tables(host)),
+        Check("models", lambda: _models(host)),
         *([] if host.openid is None else [Check("sign-in", partial(_sign_in, host, host.openid))]),
     ]
 
@@ -221,6 +223,19 @@ def sign_in_result(settings: OpenIdSettings, metadata: Metadata, keys: int, *, u
     if settings.userinfo and metadata.userinfo_endpoint is None:
         return CheckResult("failed", f"{message}, but has no userinfo endpoint", fix="Set `userinfo` of [oidc] to false.")
     return CheckResult("ok", f"{message}; it must allow {back}")
+
+
+async def _models(host: Host) -> CheckResult:
+    return models_result(await asyncio.to_thread(host.models.problems))
+
+
+def models_result(problems: Sequence[AiError]) -> CheckResult:
+    """Whether the models and providers of the settings have all they need, such as keys."""
+    if not problems:
+        return CheckResult("ok", "the configured models have what they need")
+    return CheckResult(
+        "warning", " ".join(problem.message for problem in problems), fix=" ".join(dict.fromkeys(str(problem.fix) for problem in problems))
+    )
 
 
 async def _clock(host: Host) -> CheckResult:

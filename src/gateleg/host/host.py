@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
@@ -11,10 +12,12 @@ from typing import TYPE_CHECKING, Any, cast
 from gateleg.ai import MODEL_TABLES, Account, AsyncModels, ModelSettings
 from gateleg.ai.tables import cache_table
 from gateleg.errors import GatelegError
+from gateleg.host.actions import ACTIONS
 from gateleg.host.application import Application, check_applications, check_made, tenant_check
 from gateleg.host.audit import Audit
 from gateleg.host.change_consumers import stream_jobs
 from gateleg.host.credentials import Keys, LocalAccess
+from gateleg.host.host_secret import SecretMissing
 from gateleg.host.lifespans import run_in_own_task
 from gateleg.host.live import Hub
 from gateleg.host.migrations import check_deployed_keys, check_migrations, jobs_for_migrations, store_for, tables_for_migrations
@@ -31,7 +34,7 @@ from gateleg.host.tables import TABLES as WEB_TABLES
 from gateleg.host.webhooks import Webhooks, webhook_jobs
 from gateleg.jobs import AsyncQueue, Jobs
 from gateleg.jobs.table_streams import stream_table
-from gateleg.net import is_loopback
+from gateleg.net import Secret, is_loopback
 from gateleg.net.http import GuardedClient
 from gateleg.objects import S3Objects, ThreadedObjects, open_objects, parse_objects_address
 from gateleg.private_files import make_folder, warn_of_exposure
@@ -50,7 +53,6 @@ if TYPE_CHECKING:
     from gateleg.jobs import Job, QueueSettings
     from gateleg.jobs.tables import ArchivedJob, TableNames
     from gateleg.model import Table
-    from gateleg.net import Secret
     from gateleg.objects import AsyncObjects, Objects
 
 __all__ = ["Host"]
@@ -171,21 +173,25 @@ class Host:
         prepare: bool = True,
         tolerant: bool = False,
         further: Sequence[TableNames] | None = None,
+        visiting: bool = False,
     ) -> AsyncIterator[Host]:
         """Open a host on the configured store and object stores, create missing tables, and close everything at the end of the block.
 
         A worker passes the settings of its queue as `rules`. With `prepare=False`, tables and schedules stay as they are: a handler
         process relies on its worker, which has prepared them. A `tolerant` host logs an application that fails to start and continues
-        without it. `further` are the queue tables that applications bring, by default those of `applications`.
+        without it. `further` are the queue tables that applications bring, by default those of `applications`. A command that is
+        `visiting` leaves no data folder behind, and no secret: what it seals is for itself.
         """
         installed = check_applications(applications)
         settings = settings.naming_tables(installed)
         sections = _load_sections(settings, installed)
         model_settings = settings.section("models", ModelSettings)
         openid = _load_openid(settings)
-        make_folder(settings.data)
-        warn_of_exposure(settings.data)
-        secret, costs = settings.load_secret(), Metrics()
+        if not visiting:
+            make_folder(settings.data)
+        if settings.data.is_dir():
+            warn_of_exposure(settings.data)
+        secret, costs = _passing_secret(settings) if visiting else settings.load_secret(), Metrics()
         async with AsyncExitStack() as closing:
             sync_objects, stores = open_main_objects(settings, secret), open_further_objects(settings, secret)
             objects = cast("AsyncObjects", ThreadedObjects(sync_objects))
@@ -233,6 +239,7 @@ class Host:
                 openid=_open_provider(openid, settings, secrets, store, check_tenant),
                 failed_applications={} if tolerant else None,
             )
+            closing.push_async_callback(host.audit.close)
             host = replace(host, resources={one.name: host._resources(one, own) for one, own in zip(installed, sections, strict=True)})
             handlers = host._add_handlers()
             if prepare:
@@ -296,7 +303,16 @@ class Host:
             self.queue.context.jobs.exclude(handlers.get(name, Jobs()))
         started = replace(self, applications=tuple(one for one in self.applications if one.name not in failed_applications))
         self.tool_catalog.applications.extend(started.applications_with_resources)
+        self.tool_catalog.actions.extend(action.tool_of(started) for action in ACTIONS if action.tool)
         return started
+
+
+def _passing_secret(settings: Settings) -> Secret:
+    """The secret of the data folder if it has one, else one that ends with the process."""
+    try:
+        return settings.load_secret(make=False)
+    except SecretMissing:
+        return Secret(os.urandom(32))
 
 
 def _jobs_of(application: Application, resources: Resources[Any]) -> Jobs:

@@ -7,7 +7,7 @@ import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gateleg.host.application import OfferedTool
+from gateleg.host.application import AgentTool, OfferedTool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,16 +77,19 @@ async def job_subject(
 
 @dataclass
 class ToolCatalog:
-    """The agent tools of a host's applications. The host fills it once all applications have started."""
+    """The agent tools of a host: those of its applications, and its own actions. The host fills it once all applications have started."""
 
     applications: list[tuple[Application, Resources[Any]]] = field(default_factory=list)
+    #: actions of the host as tools, for callers with their roles
+    actions: list[AgentTool] = field(default_factory=list)
 
     def __call__(self, principal: Principal) -> list[OfferedTool]:
         """The tools that a principal may use."""
-        return [
+        offered = [
             OfferedTool(f"{application.name}.{tool.name}", application.name, tool)
             for application, resources in self.applications
             if application.tools is not None
             for tool in application.tools(resources)
-            if principal.may(tool.role)
         ]
+        offered += [OfferedTool(f"gateleg.{tool.name}", "gateleg", tool) for tool in self.actions]
+        return [entry for entry in offered if principal.may(entry.tool.role)]

@@ -18,7 +18,7 @@ from gateleg.host.credentials import CACHE_SECONDS, check_usable, digest_of, pri
 from gateleg.host.errors import ApiKeyMissing, NotSignedIn, Unknown
 from gateleg.host.principal import LOCAL, PERSON_PREFIX, Principal, Role
 from gateleg.host.tables import Session, SessionEntry
-from gateleg.net.encryption import DecryptionFailed, decrypt, encrypt
+from gateleg.net.tokens import DecryptionFailed, decrypt, encrypt
 from gateleg.store import ConditionFailed, NotFound, Page, StoreError
 from gateleg.store.operations import batch_get, create, delete
 

@@ -13,7 +13,7 @@ from starlette.requests import cookie_parser
 
 from gateleg.host.errors import Refusal, StoreAway
 from gateleg.host.openid import PersonRefused, ProviderFault, SignInFailed
-from gateleg.net.encryption import DecryptionFailed, decrypt, encrypt
+from gateleg.net.tokens import DecryptionFailed, decrypt, encrypt
 from gateleg.store import StoreError
 from gateleg.web.signin import PROVIDER_PATH, base_url, browser_of, entered, is_secure, page_of, safe_next
 

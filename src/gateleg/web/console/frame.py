@@ -74,6 +74,11 @@ class View:
         """The shared pollers for live updates."""
         return self.console.live
 
+    @property
+    def request_id(self) -> str | None:
+        """The id of the request that opened the page, for the audit log."""
+        return getattr(self.request.state, "request_id", None)
+
     def may(self, role: Role) -> bool:
         """Whether the caller has this role or a higher one. Pages hide the controls that the caller may not use."""
         return self.principal.may(role)
