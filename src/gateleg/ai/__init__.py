@@ -1,4 +1,4 @@
-"""Models: chat and embeddings behind two protocols, local by default. Nothing is billed unless it was configured.
+"""Models: chat, embeddings, reranking and media, local by default. Nothing is billed unless it was configured.
 
     models = Models(store=store)                        or AsyncModels(store=...), whose models are awaited
     chat = models.chat()                                local:smollm2; or chat("ollama:llama3.2"), chat("openai:gpt-x", key=...)
@@ -7,8 +7,10 @@
     topic = chat.structured(Topic, [User(...)]).value   a pydantic model, validated
     vectors = models.embeddings().embed(texts)          float32, one unit vector for each text
 
-The logic is written once, as flows (`steps.py`): generators of steps that a sync or an async driver runs, as in the store. Providers are in
-`providers/`, and each is imported when it is used. Errors are in `errors.py`, one class for each kind of failure.
+The logic is written once, as flows (`steps.py`): generators of steps that a sync or an async driver runs (`drivers.py`), as in the
+store. `models.py` makes the methods of both kinds from the flows of `chat.py`, `embeddings.py` and `media.py`. Providers are in
+`providers/`, all of one family (`remote.py`, and a dialect for each API), and each is imported when it is used. Errors are in `errors.py`,
+one class for each kind of failure.
 """
 
 from gateleg.ai.chat_requests import AskOptions

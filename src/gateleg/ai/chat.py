@@ -196,11 +196,11 @@ def with_schema_instructions(messages: Iterable[Message], shape: AnswerSchema) -
 
 def read_structure(model: type[M], text: str) -> M:
     """Parse and validate the JSON object in a reply. Raises `StructureMismatch`."""
-    found = _object_in(text)
-    if found is None:
+    answer = _object_in(text)
+    if answer is None:
         raise StructureMismatch(["The answer is not a JSON object."])
     try:
-        return model.model_validate_json(found)
+        return model.model_validate_json(answer)
     except ValidationError as error:
         problems = [
             f"{'.'.join(map(str, problem['loc'])) or 'the object'}: {problem['msg']}"

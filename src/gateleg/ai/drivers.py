@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from gateleg.ai.error_translation import LIMIT, translated_errors
@@ -305,6 +307,7 @@ class _LoopThread:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._process = os.getpid()
 
     def subscribe(self, make: Callable[[], AsyncGenerator[Any, None]]) -> _RemoteSubscription:
         """A subscription on the loop."""
@@ -324,7 +327,9 @@ class _LoopThread:
 
     def _running(self) -> asyncio.AbstractEventLoop:
         with self._lock:
-            if self._loop is None:
+            # A forked process has the loop of its parent, but not the thread that runs it.
+            if self._loop is None or self._process != os.getpid():
+                self._process = os.getpid()
                 self._loop = asyncio.new_event_loop()
                 threading.Thread(target=_run_loop, args=(self._loop,), name="gateleg-ai-loop", daemon=True).start()
             return self._loop
@@ -343,7 +348,8 @@ class _RemoteSubscription:
 
     def close(self) -> None:
         """End the task of the subscription."""
-        if not self._loop.is_closed():
+        # The loop may have been closed, which has ended the task.
+        with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self._subscription.close)
 
 

@@ -47,8 +47,8 @@ class EmbeddingFlows:
         unique = sorted(set(texts), key=lambda text: (len(text), text))
         known = yield from self._read_cache(unique, purpose)
         for batch in _batches([text for text in unique if text not in known], self.provider.batch):
-            found = yield from self._embedded(batch, purpose, timeout)
-            known |= dict(zip(batch, found, strict=True))
+            vectors = yield from self._embedded(batch, purpose, timeout)
+            known |= dict(zip(batch, vectors, strict=True))
         if len({len(vector) for vector in known.values()}) > 1:
             raise InvalidModelResponse(
                 "The vectors differ in length.",

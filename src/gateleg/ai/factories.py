@@ -248,18 +248,18 @@ def _bedrock(address: ModelAddress, key: str | None) -> Endpoint:
 
 
 def _needed(address: ModelAddress, setup: ModelSetup, key: str | None, url: str, usual: str) -> str:
-    found = key or setup.settings.key_for(address, url, usual)
-    if found is None:
+    own_key = key or setup.settings.key_for(address, url, usual)
+    if own_key is None:
         raise _key_missing(address)
-    return found
+    return own_key
 
 
 def _key(address: ModelAddress, setup: ModelSetup, key: str | None, url: str, usual: str) -> str | None:
     """The key for an endpoint. The provider's own endpoint requires one; other servers may not."""
-    found = key or setup.settings.key_for(address, url, usual)
-    if found is None and url == usual:
+    own_key = key or setup.settings.key_for(address, url, usual)
+    if own_key is None and url == usual:
         raise _key_missing(address)
-    return found
+    return own_key
 
 
 def _key_missing(address: ModelAddress) -> KeyMissing:

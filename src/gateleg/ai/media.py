@@ -223,32 +223,32 @@ class MediaFlows:
         try:
             yield StoreOperation(create(record))
         except AlreadyExists:
-            found: MediaRecord | None = yield StoreOperation(find(MediaRecord, token=record.token, consistent=True))
+            stored: MediaRecord | None = yield StoreOperation(find(MediaRecord, token=record.token, consistent=True))
         else:
             return None
-        if found is None:
+        if stored is None:
             raise _unknown(token)
-        if (found.digest, found.model) != (record.digest, record.model):
+        if (stored.digest, stored.model) != (record.digest, record.model):
             raise InvalidModelRequest(f"The token {token!r} was used for another request.", fix="Use a token for one request only.")
-        match found.status:
+        match stored.status:
             case "submitting":
                 raise _unknown(token)
             case "refused":
-                raise ContentRefused(_refusal(found.reason))
+                raise ContentRefused(_refusal(stored.reason))
             case "failed":
                 still = MediaRecord.status == "failed"
-                again = patch(MediaRecord, MediaRecord.status.set("submitting"), condition=still, token=found.token)
+                again = patch(MediaRecord, MediaRecord.status.set("submitting"), condition=still, token=stored.token)
                 try:
                     yield StoreOperation(again)
                 except ConditionFailed:
                     raise _unknown(token) from None
                 return None
-            case "succeeded" if not found.urls:
+            case "succeeded" if not stored.urls:
                 raise SubmissionUnknown(
                     f"The output of the token {token!r} was returned by its first call and is not stored.",
                     fix="Use another token to generate, and pay for, it again.",
                 )
-        return _job(token, found)
+        return _job(token, stored)
 
     def _submitted(self, token: str, request: MediaRequest, state: MediaState, reserved: Reservation | None) -> Flow[MediaJob]:
         changes = [
@@ -285,8 +285,8 @@ class MediaFlows:
         changes = [
             MediaRecord.status.set(state.status),
             MediaRecord.reason.set(state.reason[:500]),
-            MediaRecord.urls.set([one.url for one in state.outputs if one.url is not None]),
-            MediaRecord.media_types.set([one.media_type for one in state.outputs if one.url is not None]),
+            MediaRecord.urls.set([output.url for output in state.outputs if output.url is not None]),
+            MediaRecord.media_types.set([output.media_type for output in state.outputs if output.url is not None]),
         ]
         writes: list[Any] = [patch(MediaRecord, *changes, condition=MediaRecord.status == "running", token=record.token)]
         if self.setup.spending is not None:
@@ -296,8 +296,8 @@ class MediaFlows:
             yield StoreOperation(transact(writes, token=uuid4().hex))
         except TransactionCanceled:
             # Another caller has recorded the end first.
-            found: MediaRecord | None = yield StoreOperation(find(MediaRecord, token=record.token, consistent=True))
-            return _job(token, found or record)
+            stored: MediaRecord | None = yield StoreOperation(find(MediaRecord, token=record.token, consistent=True))
+            return _job(token, stored or record)
         ended = record.model_copy(update={"status": state.status, "reason": state.reason[:500]})
         return replace(_job(token, ended), outputs=state.outputs)
 

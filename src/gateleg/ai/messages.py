@@ -55,12 +55,12 @@ class ToolCall:
     def arguments(self) -> dict[str, Any]:
         """The parsed arguments. Raises `BadArguments` if the model did not write a JSON object."""
         try:
-            found = orjson.loads(self.text or "{}")
+            arguments = orjson.loads(self.text or "{}")
         except orjson.JSONDecodeError as error:
             raise BadArguments(f"The arguments of the call to {self.name} are not JSON: {error}.") from None
-        if not isinstance(found, dict):
+        if not isinstance(arguments, dict):
             raise BadArguments(f"The arguments of the call to {self.name} are not an object.")
-        return found
+        return arguments
 
     @property
     def tolerant(self) -> dict[str, Any]:

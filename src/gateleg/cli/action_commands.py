@@ -15,7 +15,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
 import typer
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from gateleg.commands.opening import require_store, settings_from
 from gateleg.commands.options import AppOption, ConfigOption, JsonOption, ObjectsOption, PrefixOption, StoreOption
@@ -24,6 +24,7 @@ from gateleg.commands.printing import FAILED, MISUSED, fail, print_json
 if TYPE_CHECKING:
     from gateleg.host.actions import Action, ActionCall
     from gateleg.host.settings import Settings
+    from gateleg.jobs import Jobs
 
 #: Options with other names than their fields, and shorter ones beside them.
 _FLAGS = {"job_type": ("--type",), "queue": ("--queue", "-q"), "limit": ("--limit", "-n"), "job_ids": ()}
@@ -43,7 +44,7 @@ def add_actions(app: typer.Typer, actions: "Iterable[Action[Any, Any]]", group: 
     commands: dict[str, list[Action[Any, Any]]] = {}
     for action in actions:
         words, _, name = action.command.rpartition(" ")
-        if words == group:
+        if words == group and not action.hand_made:
             commands.setdefault(name, []).append(action)
     for name, sharing in commands.items():
         app.command(name=name, help=_help(sharing))(_command(sharing))
@@ -76,6 +77,8 @@ def _command(sharing: "Sequence[Action[Any, Any]]") -> Callable[..., None]:
     ]
 
     def command(**values: Any) -> None:
+        from gateleg.cli.jobs.queue_connection import load_jobs
+
         own = {name: values.pop(name) for name in _SETTINGS}
         flagged = [action for action in sharing if action.flag and values.pop(f"flag_{action.flag}")]
         sent = {name: value for name, value in values.items() if value not in (None, [], False)}
@@ -86,9 +89,10 @@ def _command(sharing: "Sequence[Action[Any, Any]]") -> Callable[..., None]:
         if unfit:
             fail(f"{_flag(unfit[0])} does not go with {'an argument' if action is sharing[0] else 'this'}", MISUSED)
         settings = settings_from(own["config"], store=own["store"], prefix=own["prefix"], objects=own["objects"])
-        reply, words = asyncio.run(_perform(action, settings, own["app"], sent))
+        jobs = load_jobs(settings, own["app"]) if action.submits else None
+        result, words = perform_by_command(action, settings, sent, app=own["app"], jobs=jobs)
         if own["json"]:
-            print_json(reply.model_dump(mode="json"))
+            print_json(action.reply(result).model_dump(mode="json"))
         else:
             typer.echo(words)
 
@@ -96,31 +100,42 @@ def _command(sharing: "Sequence[Action[Any, Any]]") -> Callable[..., None]:
     return command
 
 
-async def _perform(action: "Action[Any, Any]", settings: "Settings", app: str | None, sent: dict[str, Any]) -> tuple[BaseModel, str]:
-    """Perform an action as the user of the command line, who is an admin. Returns its reply and the result in words."""
-    from gateleg.cli.jobs.queue_connection import find_id_of
+def perform_by_command(
+    action: "Action[Any, Any]", settings: "Settings", given: Any, *, app: str | None = None, jobs: "Jobs | None" = None
+) -> tuple[Any, str]:
+    """Perform an action as the user of the command line, who is an admin. Returns its result, also in words. Errors end the command.
+
+    `given` is the action's input, or its fields as they were typed.
+    """
     from gateleg.errors import GatelegError
-    from gateleg.host.actions import perform
 
     try:
-        async with acting(settings, app) as call:
-            if "job_id" in sent:
-                sent["job_id"] = await find_id_of(call.host.queue, sent["job_id"])
-            try:
-                given = action.input.model_validate(sent)
-            except ValidationError as error:
-                problem = error.errors()[0]
-                place = "".join(f"{_flag(str(part))}: " for part in problem["loc"][:1])
-                fail(f"{place}{problem['msg'].removeprefix('Value error, ')}", MISUSED)
-            result = await perform(action, call, given)
-            return action.reply(result), action.done(result)
+        return asyncio.run(_perform(action, settings, given, app, jobs))
     except GatelegError as error:
         fail(str(error), FAILED)
 
 
+async def _perform(action: "Action[Any, Any]", settings: "Settings", given: Any, app: str | None, jobs: "Jobs | None") -> tuple[Any, str]:
+    from gateleg.cli.jobs.queue_connection import find_id_of
+    from gateleg.host.actions import perform
+
+    async with acting(settings, app, jobs) as call:
+        if isinstance(given, dict):
+            if "job_id" in given:
+                given["job_id"] = await find_id_of(call.host.queue, given["job_id"])
+            try:
+                given = action.input.model_validate(given)
+            except ValidationError as error:
+                problem = error.errors()[0]
+                place = "".join(f"{_flag(str(part))}: " for part in problem["loc"][:1])
+                fail(f"{place}{problem['msg'].removeprefix('Value error, ')}", MISUSED)
+        result = await perform(action, call, given)
+        return result, action.done(result)
+
+
 @asynccontextmanager
-async def acting(settings: "Settings", app: str | None = None) -> "AsyncIterator[ActionCall]":
-    """The host of the settings, with the queue tables that its store has, and the user of the command line."""
+async def acting(settings: "Settings", app: str | None = None, jobs: "Jobs | None" = None) -> "AsyncIterator[ActionCall]":
+    """The host of the settings, with the queue tables that its store has and the job types `jobs`, and the user of the command line."""
     from gateleg.cli.installed import installed_applications, loaded
     from gateleg.cli.keys import command_line_principal
     from gateleg.host import Application
@@ -138,7 +153,7 @@ async def acting(settings: "Settings", app: str | None = None) -> "AsyncIterator
         await host.store.ensure_tables(*TABLES)
         states = {names: await host.store.table_states(tables_named(names).all[0]) for names in (PLAIN, *brought)}
         present = [names for names, state in states.items() if "MISSING" not in state.values()] or [PLAIN]
-        queue = AsyncQueue(host.store, Jobs(), host.queue.context.settings, tables=present[0], further=present[1:])
+        queue = AsyncQueue(host.store, jobs or Jobs(), host.queue.context.settings, tables=present[0], further=present[1:])
         yield ActionCall(replace(host, queue=queue), command_line_principal())
 
 

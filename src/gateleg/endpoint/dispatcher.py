@@ -34,6 +34,7 @@ from gateleg.errors import GatelegError
 from gateleg.net import is_loopback
 
 __all__ = ["Dispatcher", "EngineCall", "Kind", "execute"]
+
 _log = logging.getLogger(__name__)
 _DYNAMODB = """
     BatchExecuteStatement BatchGetItem BatchWriteItem CancelBulkOperation CreateBackup CreateGlobalTable CreateTable DeleteBackup

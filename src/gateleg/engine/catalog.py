@@ -26,7 +26,7 @@ from typing import Any
 import apsw
 import orjson
 
-from gateleg.engine import backfill, changelog, definitions, expiry, file_format, long_work, stored_backups
+from gateleg.engine import backfill, changelog, expiry, file_format, long_work, stored_backups
 from gateleg.engine.database import Database, DatabaseConnection
 from gateleg.engine.errors import not_found
 from gateleg.engine.files import NeedsUpgrade
@@ -132,7 +132,7 @@ class Catalog:
         Layout(table).create(connection)
         connection.execute(
             "INSERT INTO catalog VALUES (?, ?, ?, ?, ?)",
-            (table.id, table.namespace.account, table.namespace.region, table.name, definitions.dump(table)),
+            (table.id, table.namespace.account, table.namespace.region, table.name, file_format.dump_table(table)),
         )
         _follow_definition(connection, table, self._clock())
         self._bump_version(connection)
@@ -140,7 +140,7 @@ class Catalog:
 
     def replace(self, connection: apsw.Connection, table: Table) -> None:
         """Store a changed definition."""
-        connection.execute("UPDATE catalog SET definition = ? WHERE id = ?", (definitions.dump(table), table.id))
+        connection.execute("UPDATE catalog SET definition = ? WHERE id = ?", (file_format.dump_table(table), table.id))
         _follow_definition(connection, table, self._clock())
         self._bump_version(connection)
 
@@ -206,7 +206,7 @@ class Catalog:
             ).fetchall()
             if only_newer and rows[-1][1] <= self._version:
                 return
-            tables = [definitions.load(row[0]) for row in rows if row[0] is not None]
+            tables = [file_format.load_table(row[0]) for row in rows if row[0] is not None]
             self._layouts = {(t.namespace, t.name): Layout(t) for t in tables}
             self.available = {name: layout for name, layout in self._layouts.items() if layout.table.status != "CREATING"}
             self._version = rows[-1][1]
@@ -332,12 +332,12 @@ def upgrade_file(connection: apsw.Connection, now: float) -> None:
     """Bring a file to today's form, within the caller's transaction."""
     clustered = _clustered_tables(connection)
     for number, definition in _former_definitions(connection, "backups"):
-        backed_up = definitions.load(definition)
-        stored = *backed_up.namespace, definitions.dump(backed_up), number
+        backed_up = file_format.load_table(definition)
+        stored = *backed_up.namespace, file_format.dump_table(backed_up), number
         connection.execute("UPDATE backups SET account = ?, region = ?, definition = ? WHERE id = ?", stored)
     rows: list[Any] = connection.execute("SELECT id, account, definition FROM catalog").fetchall()
     for number, account, definition in rows:
-        table = definitions.load(definition)
+        table = file_format.load_table(definition)
         if account != table.namespace.account:
             # Also the streams of deleted tables.
             connection.execute("UPDATE OR IGNORE streams SET account = ? WHERE account = ?", (table.namespace.account, account))
@@ -348,7 +348,7 @@ def upgrade_file(connection: apsw.Connection, now: float) -> None:
         if f"items_{number}" in clustered:
             table = _write_again(connection, table)
         _follow_definition(connection, table, now)
-        stored = *table.namespace, definitions.dump(table), number
+        stored = *table.namespace, file_format.dump_table(table), number
         connection.execute("UPDATE catalog SET account = ?, region = ?, definition = ? WHERE id = ?", stored)
     complete_tokens(connection)
     connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'catalog'")
@@ -367,7 +367,7 @@ def complete_tokens(connection: apsw.Connection) -> None:
 def _former_definitions(connection: apsw.Connection, where: str) -> list[Any]:
     suspects = f"SELECT id, definition FROM {where} WHERE instr(definition, CAST('\"realm\"' AS BLOB))"
     rows: list[Any] = connection.execute(suspects).fetchall()
-    return [(number, definition) for number, definition in rows if definitions.is_former(definition)]
+    return [(number, definition) for number, definition in rows if file_format.is_former_definition(definition)]
 
 
 def _clustered_tables(connection: apsw.Connection) -> set[str]:

@@ -26,8 +26,8 @@ import orjson
 from gateleg.engine import backfill, changelog, expiry, files, keys, long_work, stored_backups
 from gateleg.engine.catalog import complete_tokens
 from gateleg.engine.database import Database
-from gateleg.engine.definitions import dump, load, recover
 from gateleg.engine.errors import EngineError
+from gateleg.engine.file_format import dump_table, load_table, recover_table
 from gateleg.engine.integrity import damaged_pages, format_key, upgrade
 from gateleg.engine.layout import Layout
 from gateleg.engine.schema import Namespace, Table
@@ -199,13 +199,13 @@ class _Repair:
         """
         stored = values[-1]
         try:
-            Layout(table := load(stored))
+            Layout(table := load_table(stored))
             return table
         except _CORRUPT as error:
             reason = str(error.message) if isinstance(error, EngineError) else repr(error)
         self._unread.setdefault(rows, {"table": name, "reason": reason, "definition": stored.decode("utf-8", "replace")})
         try:
-            recovered = recover(stored, number, Namespace(*values[1:3]), values[3])
+            recovered = recover_table(stored, number, Namespace(*values[1:3]), values[3])
             layout = Layout(recovered.table)
         except _CORRUPT:
             return None
@@ -231,7 +231,7 @@ class _Repair:
         expiry.index(connection, table)
         while expiry.fill(connection, table, long_work.SMALL_TABLE_ROWS):
             pass
-        connection.execute("INSERT INTO catalog VALUES (?, ?, ?, ?, ?)", (table.id, *table.namespace, table.name, dump(table)))
+        connection.execute("INSERT INTO catalog VALUES (?, ?, ?, ?, ?)", (table.id, *table.namespace, table.name, dump_table(table)))
         if incomplete or changelog.complete_since(connection, table.id) is None:
             changelog.track_log(connection, table.id, logged=False)
             changelog.track_log(connection, table.id, table.logged)
@@ -251,7 +251,7 @@ class _Repair:
                 rows, _ = self._rows(Layout(table), stored, name)
                 stored_backups.create_rows_table(self._connection, stored)
                 self._connection.executemany(f"INSERT INTO {stored} VALUES (?, ?, ?)", ((key, *row) for key, row in rows.items()))
-                entry = (number, *table.namespace, *values[3:9], sum(size for size, _ in rows.values()), len(rows), dump(table))
+                entry = (number, *table.namespace, *values[3:9], sum(size for size, _ in rows.values()), len(rows), dump_table(table))
                 self._connection.execute(f"INSERT INTO backups VALUES ({', '.join('?' * 12)})", entry)
 
     def _set_rows_aside(self) -> None:

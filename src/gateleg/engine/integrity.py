@@ -16,9 +16,8 @@ import orjson
 from gateleg.engine import changelog, expiry, files, keys, stored_backups
 from gateleg.engine.catalog import Catalog
 from gateleg.engine.database import Database
-from gateleg.engine.definitions import load
 from gateleg.engine.errors import EngineError
-from gateleg.engine.file_format import record_checksums
+from gateleg.engine.file_format import load_table, record_checksums
 from gateleg.engine.files import NeedsUpgrade, read_only_access
 from gateleg.engine.layout import IndexLayout, Layout, key_item
 from gateleg.engine.schema import Table
@@ -185,7 +184,7 @@ def _log_faults(connection: apsw.Connection, layout: Layout) -> Iterator[str]:
 def _backup_faults(connection: apsw.Connection) -> Iterator[str]:
     rows: list[Any] = connection.execute("SELECT id, name, definition FROM backups").fetchall()
     for number, name, definition in rows:
-        table = load(definition)
+        table = load_table(definition)
         yield from _until_unreadable(f"backup {name} of {table.name}", _backup_row_faults(connection, number, name, Layout(table)))
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 import orjson
 
-from gateleg.engine import keys, long_work, online_copy
+from gateleg.engine import keys, long_work
 from gateleg.engine.errors import EmptyKeyError, EngineError, invalid_parameter, validation
 from gateleg.engine.schema import Index, KeyAttribute, KeySchema, Table
 from gateleg.engine.values import Item, item_size, size
@@ -178,7 +178,7 @@ class Layout:
         self.update = f"UPDATE {self.name} SET size = ?, v = ? WHERE k = ?"
         self.delete = f"DELETE FROM {self.name} WHERE k = ?"
         #: for each copy in progress: the statement to run before a row changes, and the one to run before it is deleted
-        self._copy_statements = tuple(online_copy.copy_before_change(self.name, target) for target in table.copies)
+        self._copy_statements = tuple(long_work.copy_before_change(self.name, target) for target in table.copies)
         self._tie_breaker = keys.tie_breaker(table.keys.attributes) if table.keys.range else None
         self._affected_indexes: dict[frozenset[str], AffectedIndexes] = {}
         self._attributes = tuple((a.name, a.type) for a in table.keys.attributes)

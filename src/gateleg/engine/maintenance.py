@@ -13,7 +13,7 @@ from secrets import token_hex
 
 import apsw
 
-from gateleg.engine import backfill, changelog, expiry, long_work, online_copy, stored_backups
+from gateleg.engine import backfill, changelog, expiry, long_work, stored_backups
 from gateleg.engine.catalog import Context
 from gateleg.engine.files import TABLE_GONE, translate
 from gateleg.engine.integrity import is_damage
@@ -106,7 +106,7 @@ class Maintenance:
     def _advance_copies(self) -> None:
         """Continue backups and restores."""
         with self._context.database.reading() as connection:
-            targets = online_copy.targets(connection)
+            targets = long_work.copy_targets(connection)
         for target in targets:
             copy = self._find_copy(target)
             while copy is not None:
@@ -116,19 +116,19 @@ class Maintenance:
                 if copy is not None and copy.phase == phase:
                     break  # left to another process, or to the next round
 
-    def _find_copy(self, target: str) -> online_copy.Copy | None:
+    def _find_copy(self, target: str) -> long_work.Copy | None:
         with self._context.database.reading() as connection:
-            return online_copy.find(connection, target)
+            return long_work.find_copy(connection, target)
 
-    def _advance_copy(self, copy: online_copy.Copy) -> bool:
+    def _advance_copy(self, copy: long_work.Copy) -> bool:
         """Run one step of a copy; returns whether there may be more in this phase."""
         counted = None
         if copy.phase == "count":
             with self._context.database.reading() as connection:
-                counted = online_copy.count(connection, copy)
+                counted = long_work.count_copied(connection, copy)
 
         def advance(connection: apsw.Connection) -> bool:
-            fresh = online_copy.find(connection, copy.target)
+            fresh = long_work.find_copy(connection, copy.target)
             if fresh is None or fresh.phase != copy.phase:
                 return False
             return not stored_backups.advance_copy(self._context.catalog, connection, fresh, fresh.chunk_rows, counted)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from secrets import token_hex
 from typing import TYPE_CHECKING
 
-from gateleg.engine import backfill, changelog, long_work, online_copy
+from gateleg.engine import backfill, changelog, long_work
 from gateleg.engine.schema import Namespace, Table
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import apsw
 
     from gateleg.engine.catalog import Catalog
-    from gateleg.engine.online_copy import Copy
+    from gateleg.engine.long_work import Copy
 
 #: How long the system backup of a deleted table is kept.
 SYSTEM_BACKUP_DAYS = 35
@@ -61,7 +61,7 @@ def begin_backup(connection: apsw.Connection, table: Table, name: str, now: floa
     """Register a backup of a table, and the copy that fills it. `counted` are the numbers of items and bytes, as far as known."""
     backup = _register(connection, table, name, "USER", now, counted)
     create_rows_table(connection, backup.rows)
-    return backup, online_copy.begin_from_table(connection, table, backup.rows)
+    return backup, long_work.begin_copy_of_table(connection, table, backup.rows)
 
 
 def complete_backup(connection: apsw.Connection, number: int, items: int, size: int) -> None:
@@ -150,7 +150,7 @@ def begin_copy(catalog: Catalog, connection: apsw.Connection, copy: Copy) -> boo
             if source is not None and current.phase == "rows":
                 catalog.replace(connection, replace(source, copies=(*source.copies, current.target)))
             return False
-        current = online_copy.find(connection, copy.target)
+        current = long_work.find_copy(connection, copy.target)
     return True
 
 
@@ -160,30 +160,30 @@ def advance_copy(catalog: Catalog, connection: apsw.Connection, copy: Copy, max_
     `counted` are the numbers of items and bytes, if they were counted before.
     """
     if copy.phase == "rows":
-        if not online_copy.copy_rows(connection, copy, max_rows):
+        if not long_work.copy_rows(connection, copy, max_rows):
             return False
         _release_source(catalog, connection, copy)
         if copy.is_backup:
-            online_copy.enter_phase(connection, copy, "count")
+            long_work.enter_phase(connection, copy, "count")
         elif copy.undo_from is not None:
-            online_copy.enter_phase(connection, copy, "log")
+            long_work.enter_phase(connection, copy, "log")
         else:
             _open_restored(catalog, connection, copy)
         return True
     if copy.phase == "log":
-        if not online_copy.undo_changes(connection, copy, max_rows):
+        if not long_work.undo_changes(connection, copy, max_rows):
             return False
         _open_restored(catalog, connection, copy)
         return True
-    complete_backup(connection, copy.number, *(counted or online_copy.count(connection, copy)))
-    online_copy.end(connection, copy)
+    complete_backup(connection, copy.number, *(counted or long_work.count_copied(connection, copy)))
+    long_work.end_copy(connection, copy)
     return True
 
 
 def finish_copies(catalog: Catalog, connection: apsw.Connection) -> None:
     """Complete every copy within one transaction; for callers that have the file to themselves."""
-    for target in online_copy.targets(connection):
-        while (copy := online_copy.find(connection, target)) is not None:
+    for target in long_work.copy_targets(connection):
+        while (copy := long_work.find_copy(connection, target)) is not None:
             advance_copy(catalog, connection, copy, long_work.SMALL_TABLE_ROWS)
 
 
@@ -235,7 +235,7 @@ def _release_source(catalog: Catalog, connection: apsw.Connection, copy: Copy) -
 
 def _open_restored(catalog: Catalog, connection: apsw.Connection, copy: Copy) -> None:
     """After the rows of a restored table are complete: backfill its indexes, small ones at once."""
-    online_copy.end(connection, copy)
+    long_work.end_copy(connection, copy)
     table = _table(catalog, copy.number)
     if table is not None:
         catalog.replace(connection, backfill.begin(connection, replace(table, restoring=False)))

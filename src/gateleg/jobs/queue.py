@@ -46,7 +46,7 @@ from gateleg.jobs.monitor.listing import (
     tree,
     unfinished_tree,
 )
-from gateleg.jobs.monitor.stats import history, record_history, stats, write_counts
+from gateleg.jobs.monitor.stats import history, queue_names, record_history, stats, write_counts
 from gateleg.jobs.queue_context import (
     QueueContext,
     QueueSettings,
@@ -254,6 +254,7 @@ class QueueVerbs:
     release_leader_lease = Verb(release_leader_lease)
     write_counts = Verb(write_counts)
     stats = Verb(stats)
+    queue_names = Verb(queue_names)
     history = Verb(history)
     record_history = Verb(record_history)
     jobs_page = Verb(jobs_page)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
 
 __all__ = ["Archiver"]
+
 _TYPE = "application/jsonl"
 
 

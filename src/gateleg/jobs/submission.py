@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gateleg.jobs.queue_context import QueueContext
     from gateleg.store import WriteOperation
 
-__all__ = ["JobAttributes", "RunAttributes"]
+__all__ = ["JobAttributes", "RunAttributes", "Submitted"]
 
 K = TypeVar("K")
 S = TypeVar("S")

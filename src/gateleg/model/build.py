@@ -14,7 +14,6 @@ from pydantic_core import PydanticUndefined
 from gateleg.errors import problem_message
 from gateleg.model.attr import Attribute, attribute_of
 from gateleg.model.codec import build_codec
-from gateleg.model.constraints import Counter, Unique, resolve_unique
 from gateleg.model.errors import (
     BadKeyOption,
     BadMark,
@@ -38,6 +37,7 @@ from gateleg.model.keys import Key, KeyField, KeyPlan, KeySource, check_when, sp
 from gateleg.model.patterns import Pattern, resolve_pattern
 from gateleg.model.shapes import attr_type, case_of, field_names, shape_of
 from gateleg.model.spec import Spec
+from gateleg.model.tables import Counter, Unique, resolve_unique
 from gateleg.model.types import read_annotation, traits_of
 from gateleg.model.validation import construct_unchecked
 

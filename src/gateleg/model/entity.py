@@ -13,13 +13,12 @@ from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel, to_pascal
 
 from gateleg.model.attr import Attr, attribute_of
-from gateleg.model.constraints import Counter, Unique
 from gateleg.model.errors import BadOption, DeclarationError
 from gateleg.model.fields import required
 from gateleg.model.keys import Key
 from gateleg.model.patterns import Pattern
 from gateleg.model.shapes import UNKNOWN
-from gateleg.model.tables import building
+from gateleg.model.tables import Counter, Unique, building
 from gateleg.model.types import did_you_mean
 
 if TYPE_CHECKING:

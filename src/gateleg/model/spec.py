@@ -20,13 +20,12 @@ if TYPE_CHECKING:
 
     from gateleg.model.attr import Attribute
     from gateleg.model.codec import Codec
-    from gateleg.model.constraints import Counter, Unique
     from gateleg.model.key_parts import KeyPart
     from gateleg.model.keys import KeyPlan, KeySource, RefBuilder
     from gateleg.model.patterns import Access
     from gateleg.model.planning.plan_cache import CachedPlan
     from gateleg.model.shapes import Shape
-    from gateleg.model.tables import KeyType, Table
+    from gateleg.model.tables import Counter, KeyType, Table, Unique
     from gateleg.model.wire import Item, Lookup, Upcaster
 
 E = TypeVar("E", bound=BaseModel)

@@ -296,10 +296,10 @@ def presign(
     encoded = canonical_query(parameters.items())
     path = address.path + quote(key, safe="/-_.~")
     lines = [(name.encode(), value.encode()) for name, value in signed]
-    signed_digest = signature(
+    signature_text = signature(
         credentials.secret, stamp, scope, canonical_request(method.encode(), path.encode(), encoded, lines, UNSIGNED_PAYLOAD)
     )
-    return f"{address.origin}{path}?{encoded.decode()}&X-Amz-Signature={signed_digest}"
+    return f"{address.origin}{path}?{encoded.decode()}&X-Amz-Signature={signature_text}"
 
 
 def sign(
@@ -325,8 +325,10 @@ def sign(
         method.encode(), canonical_path(path), canonical_query(parse_query(query.encode())), lines, payload_digest(body)
     )
     names = ";".join(name for name, _ in signed)
-    made = signature(credentials.secret, stamp, scope, canonical)
-    return dated | {"authorization": f"{ALGORITHM} Credential={credentials.key_id}/{scope}, SignedHeaders={names}, Signature={made}"}
+    signature_text = signature(credentials.secret, stamp, scope, canonical)
+    return dated | {
+        "authorization": f"{ALGORITHM} Credential={credentials.key_id}/{scope}, SignedHeaders={names}, Signature={signature_text}"
+    }
 
 
 def stamp_of(second: float) -> str:

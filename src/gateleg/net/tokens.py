@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from gateleg.errors import GatelegError
 
 __all__ = ["DecryptionFailed", "decrypt", "encrypt"]
+
 #: 128 bits cannot be guessed, and keep tokens short.
 _SIGNATURE_BYTES = 16
 #: The first byte of ciphertexts, and the lengths of their nonce and tag.

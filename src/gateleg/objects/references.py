@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from gateleg.objects.protocol import AsyncObjects, Objects
     from gateleg.objects.values import Entry, ObjectPage
+
 #: Content of up to this size stays in the item: two read units of DynamoDB.
 INLINE_BYTES = 8 * 1024
 _AGE = timedelta(days=1)

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from gateleg.objects.links import Grant, UploadForm, Validity
     from gateleg.objects.protocol import NewObject
     from gateleg.objects.values import ByteRange
+
 #: S3 accepts parts of 5 MiB to 5 GiB, and at most 10,000 of them.
 MIB = 1024 * 1024
 PARTS = 10_000

@@ -23,6 +23,7 @@ from gateleg.processes.supervisor import reap, supervise
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
 #: Seconds after which an idle fork server ends. The next call starts another one.
 _IDLE_SECONDS = 300.0
 

@@ -43,7 +43,7 @@ def add_action(router: APIRouter, action: Action[Any, Any]) -> None:
         summary=action.title,
         description=action.help,
         response_model=action.reply_type,
-        status_code=200 if action.made is None else 201,
+        status_code=204 if action.reply_type is None else 200 if action.made is None else 201,
     )
 
 
@@ -73,10 +73,11 @@ def _endpoint(action: Action[Any, Any], path: str) -> Callable[..., Any]:
             # Each part was valid by itself: they do not fit together.
             raise RequestValidationError(error.errors()) from error
         result = await perform(action, call, given)
+        if action.reply_type is None:
+            return Response(status_code=204)
         if action.made is not None:
-            place = action.made(result)
-            response.status_code = 201 if place else 200
-            if place:
+            response.status_code = 201 if action.created(result) else 200
+            if place := action.made(result):
                 response.headers["Location"] = place
         return action.reply(result)
 

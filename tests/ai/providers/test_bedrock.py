@@ -186,8 +186,26 @@ def test_request_is_signed_for_the_region_of_its_endpoint(asker: Asking) -> None
 def test_api_key_of_bedrock_replaces_the_signature(asker: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "bedrock-key")
     with service(answer({"text": "Hello"})) as server:
-        asker(f"bedrock:m@{server.url}").reply([User("Hi")])
+        monkeypatch.setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", f"{server.url}/")
+        asker("bedrock:m@eu-west-1").reply([User("Hi")])
+    assert head(server).startswith("post /model/m/converse ")
     assert "authorization: bearer bedrock-key" in head(server)
+
+
+def test_api_key_of_bedrock_is_not_sent_to_a_url_in_an_address(asker: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "bedrock-key")
+    with service(answer({"text": "Hello"})) as server:
+        asker(f"bedrock:m@{server.url}").reply([User("Hi")])
+    assert "bedrock-key" not in head(server)
+    assert "authorization: aws4-hmac-sha256" in head(server)
+
+
+@pytest.mark.parametrize("variable", ["AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL"])
+def test_endpoint_of_the_environment_is_used(asker: Asking, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    with service(answer({"text": "Hello"})) as server:
+        monkeypatch.setenv(variable, server.url)
+        assert asker("bedrock:m@eu-west-1").reply([User("Hi")]).text == "Hello"
+    assert "/eu-west-1/bedrock/aws4_request" in head(server)
 
 
 def test_region_of_the_address_chooses_the_host() -> None:

@@ -1,5 +1,6 @@
 """The contract of all providers: the same replies, streams, tool calls and errors, whatever the service speaks."""
 
+import asyncio
 import base64
 from collections.abc import Callable
 from decimal import Decimal
@@ -11,6 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from gateleg.ai import (
+    AsyncModels,
     Attachment,
     Delta,
     Models,
@@ -279,6 +281,26 @@ def test_stream_that_is_closed_closes_its_connection(wire: Wire) -> None:
         assert next(delta.text for delta in stream if delta.text) == "Hel"
         stream.close()
         assert server.left.wait(10)
+
+
+@EVERY
+async def test_cancelled_task_closes_its_connection(wire: Wire) -> None:
+    events = wire.events(Content(words=["Hel"]))
+    begun = events[: next(number for number, event in enumerate(events) if b"Hel" in event) + 1]
+    with service(wire.streams(*begun, whole=False, end="silence")) as server:
+        async with AsyncModels() as models, asyncio.timeout(30):
+            said = asyncio.Event()
+
+            async def listen() -> None:
+                async for _ in models.chat(wire.address(server.url), key=wire.key).stream([User("?")]):
+                    said.set()
+
+            task = asyncio.ensure_future(listen())
+            await said.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            assert await asyncio.to_thread(server.left.wait, 10)
 
 
 @EVERY

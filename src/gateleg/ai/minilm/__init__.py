@@ -65,12 +65,12 @@ class MiniLM:
         size = 0
         for place in sorted(range(len(tokens)), key=lambda place: (len(tokens[place]), tokens[place])):
             if places and size + len(tokens[place]) > _BATCH:
-                yield places, [tokens[one] for one in places]
+                yield places, [tokens[place] for place in places]
                 places, size = [], 0
             places.append(place)
             size += len(tokens[place])
         if places:
-            yield places, [tokens[one] for one in places]
+            yield places, [tokens[place] for place in places]
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """The vectors of texts, one row each, in order."""
@@ -78,8 +78,8 @@ class MiniLM:
 
         vectors = np.empty((len(texts), DIMENSIONS), dtype=np.float32)
         batches = list(self.batches(texts))
-        for (places, _), found in zip(batches, self.embed_tokens([tokens for _, tokens in batches]), strict=True):
-            vectors[places] = found
+        for (places, _), rows in zip(batches, self.embed_tokens([tokens for _, tokens in batches]), strict=True):
+            vectors[places] = rows
         return vectors
 
     def embed_tokens(self, batches: Sequence[list[list[int]]]) -> list[Matrix]:

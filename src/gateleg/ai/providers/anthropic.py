@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from gateleg.ai.steps import Flow
 
 USUAL = "https://api.anthropic.com"
-#: The version of the API that this module speaks, and how the official SDK of that version sends the key.
+#: The version of the API that this module speaks. The key is a bearer token, as the official SDK of this version sends it.
 _VERSION = {"anthropic-version": "2026-10-21"}
 #: The API requires a maximum number of output tokens.
 _DEFAULT_LIMIT = 4096

@@ -81,6 +81,8 @@ _UNNAMED = re.compile(r"[^A-Za-z0-9()\[\]-]+")
 _INPUTS: dict[Purpose, str] = {"document": "search_document", "query": "search_query"}
 #: An API key of Bedrock, which botocore reads from this variable too; it replaces the signature.
 _KEY_VARIABLE = "AWS_BEARER_TOKEN_BEDROCK"
+#: The URL of another endpoint, such as one inside a private network; the first that is set counts, as for botocore.
+_ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL")
 _ADVICE = "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (or AWS_PROFILE) and AWS_REGION in the environment of the host."
 
 
@@ -94,20 +96,22 @@ class BedrockEndpoint(Endpoint):
     """Bedrock in a region, or behind a URL. What blocks, such as finding credentials, is work for the driver."""
 
     def __init__(self, place: str | None) -> None:
-        self._custom = place is not None and "://" in place
-        self._region = None if self._custom else place
-        super().__init__(place or "" if self._custom else "")
+        addressed = place if place is not None and "://" in place else None
+        self._region = None if addressed is not None else place
+        #: whether the environment of the host, or Amazon, says where requests go: an address may be a tenant's
+        self._trusted = addressed is None
+        super().__init__(addressed or next((url.rstrip("/") for name in _ENDPOINT_VARIABLES if (url := os.environ.get(name))), ""))
 
     def authenticate(self, request: HttpRequest) -> Flow[HttpRequest]:
         """The request with the address of the region, signed."""
         if self._region is None:
-            self._region = (yield Offload(region_of_chain)) or ("us-east-1" if self._custom else None)
+            self._region = (yield Offload(region_of_chain)) or ("us-east-1" if self.url else None)
         if self._region is None:
             raise _no_region()
-        if not self._custom:
+        if not self.url:
             request = replace(request, url=amazon(self._region, "bedrock-runtime").origin + request.url)
         key = os.environ.get(_KEY_VARIABLE)
-        if key:
+        if key and self._trusted:
             return replace(request, headers=request.headers | {"authorization": f"Bearer {key}"})
         credentials: Credentials | None = _chain().current()
         if credentials is None:
@@ -134,7 +138,7 @@ class BedrockEndpoint(Endpoint):
 
 def check_credentials(place: str | None) -> None:
     """Raise `ModelAccessDenied` if no region or no credentials are found."""
-    if place is None and region_of_chain() is None:
+    if not BedrockEndpoint(place).url and place is None and region_of_chain() is None:
         raise _no_region()
     if not os.environ.get(_KEY_VARIABLE):
         _load_credentials()

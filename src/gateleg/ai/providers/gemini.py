@@ -143,10 +143,10 @@ class GeminiChat(RemoteChat):
 
     def upload(self, file: Attachment, deadline: CallDeadline) -> Flow[UploadedFile]:
         """Upload a file to the provider, which keeps it for two days. A video is available once it is processed."""
-        named = {"mimeType": file.media_type} | ({"displayName": file.name} if file.name else {})
+        described = {"mimeType": file.media_type} | ({"displayName": file.name} if file.name else {})
         begun = self.endpoint.request(
             f"/upload{_API}/files",
-            {"file": named},
+            {"file": described},
             headers={
                 "x-goog-upload-protocol": "resumable",
                 "x-goog-upload-command": "start",
@@ -253,8 +253,8 @@ def _kept(file: dict[str, Any]) -> tuple[str, str, str]:
 def _retry_delay(details: Any) -> float | None:
     """The seconds to wait, from a `RetryInfo` such as `{"retryDelay": "7.5s"}`."""
     delays = [detail["retryDelay"] for detail in details if isinstance(detail, dict) and "retryDelay" in detail] if details else []
-    found = _SECONDS.fullmatch(str(delays[0])) if delays else None
-    return None if found is None else float(found[1])
+    delay = _SECONDS.fullmatch(str(delays[0])) if delays else None
+    return None if delay is None else float(delay[1])
 
 
 def _usage(counts: dict[str, Any]) -> Usage:

@@ -22,7 +22,7 @@ from gateleg.ai.minilm import DIMENSIONS, MAX_TOKENS, MiniLM, core_count, minilm
 from gateleg.ai.provider import Embedded
 from gateleg.ai.providers.openai import OpenAIDialect
 from gateleg.ai.providers.prompted_tools import ToolReplyParser, has_prompted_tools, parse_tool_reply, prompt_tools
-from gateleg.ai.providers.remote import Endpoint, RemoteChat, post_json
+from gateleg.ai.providers.remote import ApiRequest, Endpoint, RemoteChat, request_json
 from gateleg.ai.replies import ReplyBuilder, TokenCount, Usage
 from gateleg.ai.steps import EmitPiece, Offload
 from gateleg.ai.weights import find_weights, missing_library
@@ -156,7 +156,7 @@ class LocalChat:
         """Count the tokens of a text."""
         endpoint: Endpoint = yield Offload(serve)
         root = Endpoint(endpoint.url.removesuffix("/v1"), endpoint.key)
-        body = yield from post_json(root, "/tokenize", {"content": text}, deadline)
+        body = yield from request_json(root, ApiRequest("/tokenize", {"content": text}), deadline)
         return TokenCount(len(body["tokens"]), exact=True)
 
     def _chat(self) -> Flow[RemoteChat]:
@@ -180,11 +180,11 @@ def _map_pieces(flow: Flow[Reply], tell: Callable[[Delta], list[Delta]]) -> Flow
                 step = flow.send(None)
                 continue
             try:
-                came = yield step
+                result = yield step
             except Exception as error:
                 step = flow.throw(error)
             else:
-                step = flow.send(came)
+                step = flow.send(result)
     except StopIteration as end:
         reply: Reply = end.value
         return reply
@@ -212,8 +212,8 @@ class LocalEmbeddings:
         for start in range(0, len(batches), step := 4 * core_count()):
             deadline.left()
             some = batches[start : start + step]
-            found = yield Offload(partial(model.embed_tokens, [tokens for _, tokens in some]))
-            for (places, tokens), rows in zip(some, found, strict=True):
+            computed = yield Offload(partial(model.embed_tokens, [tokens for _, tokens in some]))
+            for (places, tokens), rows in zip(some, computed, strict=True):
                 vectors[places] = rows
                 used += sum(map(len, tokens))
         return Embedded(vectors, Usage(input=used))

@@ -60,17 +60,17 @@ class GeminiMedia:
         verb, body = ("predictLongRunning", _gemini_film(request)) if self._films else ("predict", _gemini_pictures(request))
         sent = self.endpoint.request(f"/v1beta/models/{self.model}:{verb}", body)
         try:
-            found = yield from send(self.endpoint, sent, deadline)
+            answer = yield from send(self.endpoint, sent, deadline)
         except ModelRefused as error:
             if _names_policy(error.message):
                 raise ContentRefused(error.message) from error
             raise
-        return read(lambda: MediaState(str(found["name"]), "running")) if self._films else read(lambda: _gemini_images(found))
+        return read(lambda: MediaState(str(answer["name"]), "running")) if self._films else read(lambda: _gemini_images(answer))
 
     def poll(self, id: str, deadline: CallDeadline) -> Flow[MediaState]:
         """The current state of a film."""
-        found = yield from send(self.endpoint, self.endpoint.request(f"/v1beta/{id}", method="GET"), deadline)
-        return read(lambda: _gemini_operation(id, found))
+        operation = yield from send(self.endpoint, self.endpoint.request(f"/v1beta/{id}", method="GET"), deadline)
+        return read(lambda: _gemini_operation(id, operation))
 
     def fetch(self, output: MediaOutput, deadline: CallDeadline) -> Flow[Attachment]:
         """The content of an output."""
@@ -109,8 +109,8 @@ def _gemini_pictures(request: MediaRequest) -> dict[str, Any]:
 
 
 def _gemini_body(instance: dict[str, Any], parameters: dict[str, Any], request: MediaRequest) -> dict[str, Any]:
-    given = {name: value for name, value in parameters.items() if value is not None} | dict(request.options)
-    return {"instances": [instance], "parameters": given}
+    parameters_set = {name: value for name, value in parameters.items() if value is not None} | dict(request.options)
+    return {"instances": [instance], "parameters": parameters_set}
 
 
 def _gemini_image(file: Attachment) -> dict[str, str]:
@@ -118,14 +118,14 @@ def _gemini_image(file: Attachment) -> dict[str, str]:
 
 
 def _gemini_images(body: dict[str, Any]) -> MediaState:
-    found = body.get("predictions") or []
+    predictions = body.get("predictions") or []
     outputs = tuple(
-        MediaOutput(one.get("mimeType") or "image/png", data=base64.b64decode(one["bytesBase64Encoded"]))
-        for one in found
-        if one.get("bytesBase64Encoded")
+        MediaOutput(prediction.get("mimeType") or "image/png", data=base64.b64decode(prediction["bytesBase64Encoded"]))
+        for prediction in predictions
+        if prediction.get("bytesBase64Encoded")
     )
     if not outputs:
-        reasons = [str(one["raiFilteredReason"]) for one in found if one.get("raiFilteredReason")]
+        reasons = [str(prediction["raiFilteredReason"]) for prediction in predictions if prediction.get("raiFilteredReason")]
         return MediaState("", "refused", reason="; ".join(reasons) or "All images were filtered.")
     return MediaState("", "succeeded", outputs, usage=Usage(requests=1, images=len(outputs)))
 
@@ -143,13 +143,13 @@ def _gemini_operation(id: str, body: dict[str, Any]) -> MediaState:
         # 3: INVALID_ARGUMENT, which is also the response to a prompt that violates the content policy.
         refused = body["error"].get("code") == 3 and _names_policy(reason)
         return MediaState(id, "refused" if refused else "failed", reason=reason)
-    found = body["response"]["generateVideoResponse"]
-    samples = found.get("generatedSamples") or []
+    response = body["response"]["generateVideoResponse"]
+    samples = response.get("generatedSamples") or []
     if not samples:
-        reasons = [str(reason) for reason in found.get("raiMediaFilteredReasons") or ()]
+        reasons = [str(reason) for reason in response.get("raiMediaFilteredReasons") or ()]
         return MediaState(id, "refused", reason="; ".join(reasons) or "All films were filtered.")
     return MediaState(
-        id, "succeeded", tuple(MediaOutput(one["video"].get("mimeType") or "video/mp4", one["video"]["uri"]) for one in samples)
+        id, "succeeded", tuple(MediaOutput(sample["video"].get("mimeType") or "video/mp4", sample["video"]["uri"]) for sample in samples)
     )
 
 
@@ -157,13 +157,13 @@ class ReplicateMedia:
     """A model at Replicate: `owner/name`, or `owner/name:version`."""
 
     def __init__(self, model: str, endpoint: Endpoint) -> None:
-        named = _MODEL.fullmatch(model)
-        if named is None:
+        match = _MODEL.fullmatch(model)
+        if match is None:
             raise InvalidModelRequest(
                 f"{model!r} is not a model of Replicate: owner/name is missing.",
                 fix="Use replicate:owner/name or replicate:owner/name:version.",
             )
-        self._named = named
+        self._named = match
         self.endpoint = endpoint
 
     def submit(self, request: MediaRequest, deadline: CallDeadline) -> Flow[MediaState]:
@@ -181,27 +181,27 @@ class ReplicateMedia:
         if request.kind == "lip-sync":
             # The length is for the estimate of the cost. These models take a video and a recording, and refuse other inputs.
             values = {name: values[name] for name in ("video", "audio")}
-        given = {name: value for name, value in values.items() if value not in (None, "", [])} | dict(request.options)
+        inputs = {name: value for name, value in values.items() if value not in (None, "", [])} | dict(request.options)
         sent = {}
-        for name, value in given.items():
+        for name, value in inputs.items():
             sent[name] = yield from self._value(value, deadline)
         if self._named["version"]:
             path, body = "/predictions", {"version": self._named["version"], "input": sent}
         else:
             path, body = f"/models/{self._named['owner']}/{self._named['name']}/predictions", {"input": sent}
         try:
-            found = yield from send(self.endpoint, self.endpoint.request(path, body), deadline)
+            prediction = yield from send(self.endpoint, self.endpoint.request(path, body), deadline)
         except ModelRefused as error:
             if _REFUSALS.search(error.message):
                 raise ContentRefused(error.message) from error
             raise
-        return read(lambda: _prediction(found))
+        return read(lambda: _prediction(prediction))
 
     def poll(self, id: str, deadline: CallDeadline) -> Flow[MediaState]:
         """The current state of a prediction."""
         request = self.endpoint.request(f"/predictions/{quote(id, safe='')}", method="GET")
-        found = yield from send(self.endpoint, request, deadline)
-        return read(lambda: _prediction(found))
+        prediction = yield from send(self.endpoint, request, deadline)
+        return read(lambda: _prediction(prediction))
 
     def fetch(self, output: MediaOutput, deadline: CallDeadline) -> Flow[Attachment]:
         """The content of an output."""
@@ -210,17 +210,17 @@ class ReplicateMedia:
     def _value(self, value: Any, deadline: CallDeadline) -> Flow[Any]:
         """An input value: files become URLs, large ones after an upload."""
         if isinstance(value, list | tuple):
-            found = [None] * len(value)
-            for number, one in enumerate(value):
-                found[number] = yield from self._value(one, deadline)
-            return found
+            items = [None] * len(value)
+            for number, item in enumerate(value):
+                items[number] = yield from self._value(item, deadline)
+            return items
         if not isinstance(value, Attachment):
             return value
         if len(value.data) <= _INLINE:
             return data_url(value)
         form = self.endpoint.form("/files", {}, value, name="content")
-        kept = yield from send(self.endpoint, form, deadline)
-        return read(lambda: str(kept["urls"]["get"]))
+        upload = yield from send(self.endpoint, form, deadline)
+        return read(lambda: str(upload["urls"]["get"]))
 
 
 def _number(seconds: Decimal) -> int | float:
@@ -232,8 +232,8 @@ def _prediction(body: dict[str, Any]) -> MediaState:
     reason = str(body.get("error") or "")
     if status == "failed" and _REFUSALS.search(reason):
         status = "refused"
-    found = body.get("output") if status == "succeeded" else None
-    urls = [found] if isinstance(found, str) else [one for one in found or () if isinstance(one, str)]
+    output = body.get("output") if status == "succeeded" else None
+    urls = [output] if isinstance(output, str) else [url for url in output or () if isinstance(url, str)]
     if status == "succeeded" and not urls:
         raise ModelRefused("The prediction ended without a file.", fix="Check that the model generates files.")
     outputs = tuple(MediaOutput(_guessed_type(url), url) for url in urls)

@@ -20,7 +20,7 @@ from gateleg.ai.messages import (
     with_texts,
 )
 from gateleg.ai.provider import Embedded
-from gateleg.ai.providers.remote import ApiRequest, ChatDialect, EmbeddingsDialect, RemoteChat, matrix, post_json
+from gateleg.ai.providers.remote import ApiRequest, ChatDialect, EmbeddingsDialect, RemoteChat, matrix, request_json
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
 from gateleg.net.http import JsonLines
 
@@ -105,7 +105,7 @@ class OllamaChat(RemoteChat):
         if not any(kind_of(file) == "image" for file in request.files):
             return
         if self._abilities is None:
-            body = yield from post_json(self.endpoint, "/api/show", {"model": self.model}, deadline)
+            body = yield from request_json(self.endpoint, ApiRequest("/api/show", {"model": self.model}), deadline)
             self._abilities = frozenset(map(str, body.get("capabilities") or ("vision",)))
         if "vision" not in self._abilities:
             raise NotOffered(
@@ -150,13 +150,13 @@ def _message(message: Message) -> dict[str, Any]:
 
 
 def _images(message: User) -> dict[str, list[str]]:
-    found: list[str] = []
+    images: list[str] = []
     for file in message.files:
         if isinstance(file, UploadedFile) or kind_of(file) not in ("image", "text"):
             raise file_error(file, "Ollama", "images and texts")
         if kind_of(file) == "image":
-            found.append(encoded(file))
-    return {"images": found} if found else {}
+            images.append(encoded(file))
+    return {"images": images} if images else {}
 
 
 def _call(call: dict[str, Any], number: int) -> tuple[str, str, str]:

@@ -195,8 +195,8 @@ def _finish(reason: str | None, calls: bool = False, refused: bool = False) -> F
     return _FINISHES.get(reason or "", "tools" if calls else "stop")
 
 
-def _usage(found: dict[str, Any] | None) -> Usage:
-    if not found:
+def _usage(counts: dict[str, Any] | None) -> Usage:
+    if not counts:
         return Usage()
-    cached = (found.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
-    return Usage(input=found.get("prompt_tokens") or 0, output=found.get("completion_tokens") or 0, cached=cached)
+    cached = (counts.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
+    return Usage(input=counts.get("prompt_tokens") or 0, output=counts.get("completion_tokens") or 0, cached=cached)

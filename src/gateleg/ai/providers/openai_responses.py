@@ -152,8 +152,8 @@ class ResponsesReader:
 
     def _keep(self, item: dict[str, Any]) -> None:
         if item.get("encrypted_content"):
-            kept = {"type": "reasoning", "summary": item.get("summary") or [], "encrypted_content": item["encrypted_content"]}
-            self._thought = orjson.dumps(kept | ({"id": item["id"]} if item.get("id") else {})).decode()
+            thought = {"type": "reasoning", "summary": item.get("summary") or [], "encrypted_content": item["encrypted_content"]}
+            self._thought = orjson.dumps(thought | ({"id": item["id"]} if item.get("id") else {})).decode()
 
 
 def _items(message: Message) -> list[dict[str, Any]]:
@@ -191,8 +191,8 @@ def _failure(body: bytes) -> ServiceError:
     return replace(error, status=_STATUSES.get(error.code, error.status))
 
 
-def _usage(found: dict[str, Any] | None) -> Usage:
-    if not found:
+def _usage(counts: dict[str, Any] | None) -> Usage:
+    if not counts:
         return Usage()
-    cached = (found.get("input_tokens_details") or {}).get("cached_tokens") or 0
-    return Usage(input=found.get("input_tokens") or 0, output=found.get("output_tokens") or 0, cached=cached)
+    cached = (counts.get("input_tokens_details") or {}).get("cached_tokens") or 0
+    return Usage(input=counts.get("input_tokens") or 0, output=counts.get("output_tokens") or 0, cached=cached)

@@ -85,14 +85,14 @@ class ToolReplyParser:
         if self._part != "unknown" or not self._raw:
             return []
         try:
-            found = orjson.loads(self._raw)
+            answer = orjson.loads(self._raw)
         except orjson.JSONDecodeError:
             return [Delta(text=self._raw)]
-        if not isinstance(found, dict):
+        if not isinstance(answer, dict):
             return [Delta(text=self._raw)]
-        if "tool" in found:
-            return [self._call(str(found["tool"]), orjson.dumps(found.get("arguments") or {}).decode())]
-        return [Delta(text=str(found["answer"]))] if found.get("answer") else []
+        if "tool" in answer:
+            return [self._call(str(answer["tool"]), orjson.dumps(answer.get("arguments") or {}).decode())]
+        return [Delta(text=str(answer["answer"]))] if answer.get("answer") else []
 
     def _begin(self) -> list[Delta]:
         if begun := _ANSWER.match(self._raw):

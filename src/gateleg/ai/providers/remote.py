@@ -118,14 +118,18 @@ class Endpoint:
         kind = {} if body is None else {"content-type": "application/json"}
         return HttpRequest(self.url + path, data, kind | self._headers | (headers or {}), method)
 
+    def api_request(self, request: ApiRequest) -> HttpRequest:
+        """A request in the words of an API, as HTTP."""
+        return self.request(request.path, request.body, request.method, request.headers)
+
     def form(
         self, path: str, fields: dict[str, str], file: Attachment, name: str = "file", headers: dict[str, str] | None = None
     ) -> HttpRequest:
         """A multipart request with a file and form fields."""
         boundary = secrets.token_hex(16)
-        called = (file.name or "file").replace('"', "_").encode("ascii", "replace").decode()
+        file_name = (file.name or "file").replace('"', "_").encode("ascii", "replace").decode()
         parts = [f'--{boundary}\r\ncontent-disposition: form-data; name="{key}"\r\n\r\n{value}\r\n' for key, value in fields.items()]
-        parts.append(f'--{boundary}\r\ncontent-disposition: form-data; name="{name}"; filename="{called}"\r\n')
+        parts.append(f'--{boundary}\r\ncontent-disposition: form-data; name="{name}"; filename="{file_name}"\r\n')
         parts.append(f"content-type: {file.media_type}\r\n\r\n")
         data = "".join(parts).encode() + file.data + f"\r\n--{boundary}--\r\n".encode()
         kind = {"content-type": f"multipart/form-data; boundary={boundary}"}
@@ -152,7 +156,7 @@ class RemoteChat:
 
     def reply(self, request: ChatRequest, deadline: CallDeadline) -> Flow[Reply]:
         yield from self.prepare(request, deadline)
-        body = yield from call(self.endpoint, self.dialect.build_request(self.model, request, stream=False), deadline, self.dialect)
+        body = yield from request_json(self.endpoint, self.dialect.build_request(self.model, request, stream=False), deadline, self.dialect)
         if body.get("error"):
             raise self._stated_error(body)
         reply = read(lambda: self.dialect.reply(body, request))
@@ -162,7 +166,8 @@ class RemoteChat:
         """Stream the reply piece by piece."""
         reader, framing = self.dialect.reader(request), self.dialect.framing()
         yield from self.prepare(request, deadline)
-        opened = yield from _open(self.endpoint, self.dialect.build_request(self.model, request, stream=True), deadline)
+        sent = self.endpoint.api_request(self.dialect.build_request(self.model, request, stream=True))
+        opened = yield from _open(self.endpoint, sent, deadline)
         try:
             if opened.status != 200:
                 raise _service_error(self.endpoint, self.dialect, opened, (yield from read_body(opened, deadline)))
@@ -222,7 +227,7 @@ class RemoteEmbeddings:
         before = self.prefixes.get(purpose, "")
         # Services refuse empty texts.
         request = self.dialect.embed(self.model, [before + text or " " for text in texts], self.dimensions, purpose)
-        answer = yield from call(self.endpoint, request, deadline, self.dialect)
+        answer = yield from request_json(self.endpoint, request, deadline, self.dialect)
         return read(lambda: self.dialect.embedded(answer, len(texts)))
 
     def count(self, texts: Sequence[str], deadline: CallDeadline) -> Flow[list[TokenCount]]:
@@ -244,7 +249,7 @@ class RemoteReranker:
         """The scores of texts, in order."""
         # Services refuse empty texts, but every text needs a score.
         body = {"model": self.model, "query": query, "documents": [text or " " for text in texts], "top_n": len(texts)}
-        answer = yield from post_json(self.endpoint, "/rerank", body, deadline)
+        answer = yield from request_json(self.endpoint, ApiRequest("/rerank", body), deadline)
         return read(lambda: Reranked(_scores(answer, len(texts)), _rerank_usage(answer)))
 
 
@@ -255,16 +260,11 @@ class _CommonErrors(ErrorDialect):
 COMMON_ERRORS: ErrorDialect = _CommonErrors()
 
 
-def call(endpoint: Endpoint, request: ApiRequest, deadline: CallDeadline, errors: ErrorDialect = COMMON_ERRORS) -> Flow[dict[str, Any]]:
-    """The JSON object of the response to a request in the words of an API."""
-    return (yield from send(endpoint, _http_request(endpoint, request), deadline, errors))
-
-
-def post_json(
-    endpoint: Endpoint, path: str, body: dict[str, Any], deadline: CallDeadline, errors: ErrorDialect = COMMON_ERRORS
+def request_json(
+    endpoint: Endpoint, request: ApiRequest, deadline: CallDeadline, errors: ErrorDialect = COMMON_ERRORS
 ) -> Flow[dict[str, Any]]:
-    """The JSON object of the response to a JSON request."""
-    return (yield from send(endpoint, endpoint.request(path, body), deadline, errors))
+    """The JSON object of the response to a request in the words of an API."""
+    return (yield from send(endpoint, endpoint.api_request(request), deadline, errors))
 
 
 def send(endpoint: Endpoint, request: HttpRequest, deadline: CallDeadline, errors: ErrorDialect = COMMON_ERRORS) -> Flow[dict[str, Any]]:
@@ -276,7 +276,7 @@ def exchange(
     endpoint: Endpoint, request: HttpRequest, deadline: CallDeadline, errors: ErrorDialect = COMMON_ERRORS
 ) -> Flow[tuple[dict[str, str], dict[str, Any]]]:
     """The headers and the JSON object of the response to a request."""
-    opened: Opened = yield deadline.opening((yield from endpoint.authenticate(request)))
+    opened = yield from _open(endpoint, request, deadline)
     try:
         data = yield from read_body(opened, deadline)
     finally:
@@ -344,12 +344,8 @@ def turns_of(
     return [turn for turn in turns if turn[member]]
 
 
-def _http_request(endpoint: Endpoint, request: ApiRequest) -> HttpRequest:
-    return endpoint.request(request.path, request.body, request.method, request.headers)
-
-
-def _open(endpoint: Endpoint, request: ApiRequest, deadline: CallDeadline) -> Flow[Opened]:
-    opened: Opened = yield deadline.opening((yield from endpoint.authenticate(_http_request(endpoint, request))))
+def _open(endpoint: Endpoint, request: HttpRequest, deadline: CallDeadline) -> Flow[Opened]:
+    opened: Opened = yield deadline.opening((yield from endpoint.authenticate(request)))
     return opened
 
 

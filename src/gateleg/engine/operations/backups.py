@@ -11,11 +11,11 @@ from typing import Any
 
 import apsw
 
-from gateleg.engine import changelog, online_copy, stored_backups
+from gateleg.engine import changelog, long_work, stored_backups
 from gateleg.engine.catalog import Context
-from gateleg.engine.definitions import load
 from gateleg.engine.errors import EngineError, invalid_parameter, validation
-from gateleg.engine.online_copy import Copy
+from gateleg.engine.file_format import load_table
+from gateleg.engine.long_work import Copy
 from gateleg.engine.operations.definition import (
     ON_DEMAND,
     check_bounds,
@@ -40,7 +40,7 @@ def create_backup(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     counted = context.statistics(_source_table(context, name))  # slow, so outside of the transaction
     with context.database.write() as connection:
         table = _source_table(context, name)
-        if online_copy.is_source(connection, f"items_{table.id}"):
+        if long_work.is_being_copied(connection, f"items_{table.id}"):
             raise _backup_in_use()
         backup, copy = stored_backups.begin_backup(connection, table, request["BackupName"], context.now(), counted)
         stored_backups.begin_copy(context.catalog, connection, copy)
@@ -82,7 +82,7 @@ def delete_backup(context: Context, request: dict[str, Any]) -> dict[str, Any]:
                 f"User is not allowed to delete the system backup with arn {backup.arn}. "
                 f"It will automatically expire on {iso_milliseconds(backup.expires)}"
             )
-        if not backup.complete or online_copy.is_source(connection, backup.rows):
+        if not backup.complete or long_work.is_being_copied(connection, backup.rows):
             raise _backup_in_use()
         stored_backups.remove_backup(connection, backup)
     context.wake()
@@ -161,7 +161,7 @@ def _details(backup: Backup, status: str) -> dict[str, Any]:
 
 
 def _summary(backup: Backup) -> dict[str, Any]:
-    table = load(backup.definition)
+    table = load_table(backup.definition)
     return {"TableName": table.name, "TableId": table.uuid, "TableArn": table.arn, **_details(backup, _status(backup))}
 
 
@@ -170,7 +170,7 @@ def _status(backup: Backup) -> str:
 
 
 def _description(backup: Backup, status: str) -> dict[str, Any]:
-    table = load(backup.definition)
+    table = load_table(backup.definition)
     return {
         "BackupDetails": _details(backup, status),
         "SourceTableDetails": _source(backup, table),
@@ -398,7 +398,7 @@ def restore_table_to_point_in_time(context: Context, request: dict[str, Any]) ->
         summary = {"SourceTableArn": source.arn, "RestoreDateTime": at}
         cut = changelog.first_after(connection, source.id, at)
         response = _begin_restore(
-            context, connection, table, summary, lambda rows: online_copy.begin_from_table(connection, source, rows, cut)
+            context, connection, table, summary, lambda rows: long_work.begin_copy_of_table(connection, source, rows, cut)
         )
     context.wake()
     return response
@@ -449,12 +449,12 @@ def restore_table_from_backup(context: Context, request: dict[str, Any]) -> dict
         backup = _find_backup(connection, context, request["BackupArn"])
         if not backup.complete:
             raise _backup_in_use()
-        source = load(backup.definition)
+        source = load_table(backup.definition)
         _check_target(context, request["TargetTableName"])
         table = _restored_table(source, request, context.namespace, context.now())
         summary = {"SourceBackupArn": backup.arn, "SourceTableArn": source.arn, "RestoreDateTime": backup.created}
         response = _begin_restore(
-            context, connection, table, summary, lambda rows: online_copy.begin_from_backup(connection, backup.rows, rows)
+            context, connection, table, summary, lambda rows: long_work.begin_copy_of_backup(connection, backup.rows, rows)
         )
     context.wake()
     return response

@@ -24,15 +24,22 @@ from gateleg.engine.values import SEVERAL_TYPES, Item, canonicalize_item
 from gateleg.engine.values import size as value_size
 
 _T = TypeVar("_T")
-
 GET_LIMIT = 100
 WRITE_LIMIT = 25
+
 #: Response limit of one BatchGetItem; keys beyond it are returned as unprocessed.
 GET_BYTES = 16 * 1024 * 1024
+
 #: The same limit for the items of one partition.
 PARTITION_BYTES = 1024 * 1024
-
 _DUPLICATES = "Provided list of item keys contains duplicates"
+
+#: Limit for all items of one transaction.
+MAX_BYTES = 4 * 1024 * 1024
+
+#: How long a ClientRequestToken makes a repeated request idempotent.
+TOKEN_SECONDS = 600
+_KINDS = ("ConditionCheck", "Put", "Delete", "Update")
 
 
 def batch_get_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
@@ -71,7 +78,7 @@ def batch_get_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
             responses[name] = _projected(context, prepared, stored)
             consumed.append(capacity.consumed(request.get("ReturnConsumedCapacity"), layout.table, units, {}))
     response: dict[str, Any] = {"Responses": responses, "UnprocessedKeys": unprocessed}
-    return _with_capacity(response, consumed)
+    return with_capacity(response, consumed)
 
 
 def _partition(layout: Layout, key: Item) -> str:
@@ -140,7 +147,7 @@ def batch_write_item(context: Context, request: dict[str, Any]) -> dict[str, Any
     if request.get("ReturnItemCollectionMetrics") == "SIZE":
         metrics = {name: _metrics(context, items) for name, items in written.items()}
         response["ItemCollectionMetrics"] = {name: collections for name, collections in metrics.items() if collections}
-    return _with_capacity(response, list(consumed.values()))
+    return with_capacity(response, list(consumed.values()))
 
 
 def _checked_write(entry: dict[str, Any]) -> tuple[str, Item, int]:
@@ -192,21 +199,6 @@ def _metrics(context: Context, items: list[tuple[Layout, Item]]) -> list[dict[st
     return list(by_key.values())
 
 
-def _with_capacity(response: dict[str, Any], consumed: list[dict[str, Any] | None]) -> dict[str, Any]:
-    present = [units for units in consumed if units is not None]
-    if present:
-        response["ConsumedCapacity"] = present
-    return response
-
-
-#: Limit for all items of one transaction.
-MAX_BYTES = 4 * 1024 * 1024
-#: How long a ClientRequestToken makes a repeated request idempotent.
-TOKEN_SECONDS = 600
-
-_KINDS = ("ConditionCheck", "Put", "Delete", "Update")
-
-
 @dataclass(frozen=True, slots=True)
 class TransactAction:
     """One action of a transaction, validated as far as possible without its table."""
@@ -247,11 +239,7 @@ def transact_get_items(context: Context, request: dict[str, Any]) -> dict[str, A
                 responses.append({"Item": item} if item else {})
     if sum(size for _, size in sizes) > MAX_BYTES:
         raise validation("Collection size of items returned by TransactGetItems exceeds 4 MB")
-    return _with_transaction_capacity({"Responses": responses}, capacity.transaction_reads(request.get("ReturnConsumedCapacity"), sizes))
-
-
-def _with_transaction_capacity(response: dict[str, Any], consumed: list[dict[str, Any]]) -> dict[str, Any]:
-    return {**response, "ConsumedCapacity": consumed} if consumed else response
+    return with_capacity({"Responses": responses}, capacity.transaction_reads(request.get("ReturnConsumedCapacity"), sizes))
 
 
 def transact_write_items(context: Context, request: dict[str, Any]) -> dict[str, Any]:
@@ -275,11 +263,9 @@ def transact_write_items(context: Context, request: dict[str, Any]) -> dict[str,
         done = run_once_per_token(context, connection, request, run)
     mode = request.get("ReturnConsumedCapacity")
     if changes:
-        return _with_transaction_capacity(
-            done["answer"], capacity.transaction_writes(change.capacity(mode, factor=2) for change in changes)
-        )
+        return with_capacity(done["answer"], capacity.transaction_writes(change.capacity(mode, factor=2) for change in changes))
     # A repeated token writes nothing, and is charged for reads.
-    return _with_transaction_capacity(done["answer"], capacity.transaction_reads(mode, done["sizes"]))
+    return with_capacity(done["answer"], capacity.transaction_reads(mode, done["sizes"]))
 
 
 def _only_member(entry: dict[str, Any], kinds: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
@@ -373,6 +359,12 @@ def _apply(change: ItemChange, action: TransactAction) -> None:
         change.put(action.item, action.size)
     elif action.kind == "Update":
         change.update(action.item, action.prepared.update, values)
+
+
+def with_capacity(response: dict[str, Any], consumed: Iterable[dict[str, Any] | None]) -> dict[str, Any]:
+    """A response with the ConsumedCapacity of each table, if it was requested."""
+    present = [units for units in consumed if units is not None]
+    return {**response, "ConsumedCapacity": present} if present else response
 
 
 def reason(error: EngineError) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from gateleg.engine.catalog import Context
 from gateleg.engine.errors import EngineError, condition_failed, not_found, validation
 from gateleg.engine.expressions import And, Item, Node, Prepared, Test, Values, condition
 from gateleg.engine.layout import Layout
-from gateleg.engine.operations.batch import cancel_if_any_failed, check_distinct, reason, run_once_per_token
+from gateleg.engine.operations.batch import cancel_if_any_failed, check_distinct, reason, run_once_per_token, with_capacity
 from gateleg.engine.operations.items import ItemChange, check_item_size, check_paths
 from gateleg.engine.partiql import selects
 from gateleg.engine.partiql.selects import SelectOptions, conjuncts, equality
@@ -86,26 +86,21 @@ def execute_statement(context: Context, request: dict[str, Any]) -> dict[str, An
 def batch_execute_statement(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Run up to 25 statements on one item each, all reads or all writes."""
     mode = request.get("ReturnConsumedCapacity")
-    batch_statements = [_BatchStatement(statement) for statement in request["Statements"]]
-    for statement in batch_statements:
+    statements = [_BatchStatement(statement) for statement in request["Statements"]]
+    for statement in statements:
         statement.attempt(_bind)
-    if len({is_read(statement.bound.statement) for statement in batch_statements if statement.bound is not None}) > 1:
+    if len({is_read(statement.bound.statement) for statement in statements if statement.bound is not None}) > 1:
         raise validation("Read and write requests together in the same batch is not supported.")
-    for statement in batch_statements:
+    for statement in statements:
         statement.attempt(lambda statement: _prepare(context, statement))
     row_ids = [
-        (statement.layout.table.id, statement.key)
-        for statement in batch_statements
-        if statement.layout is not None and statement.error is None
+        (statement.layout.table.id, statement.key) for statement in statements if statement.layout is not None and statement.error is None
     ]
     if len(set(row_ids)) < len(row_ids):
         raise validation("Provided list of item keys contains duplicates")
-    for statement in batch_statements:
+    for statement in statements:
         statement.attempt(lambda statement: _run_statement(context, statement, mode))
-    response: dict[str, Any] = {"Responses": [statement.response() for statement in batch_statements]}
-    if mode in ("TOTAL", "INDEXES") and any(statement.consumed is not None for statement in batch_statements):
-        response["ConsumedCapacity"] = _consumed(batch_statements)
-    return response
+    return with_capacity({"Responses": [statement.response() for statement in statements]}, _consumed(statements))
 
 
 def execute_transaction(context: Context, request: dict[str, Any]) -> dict[str, Any]:
@@ -343,13 +338,13 @@ def _run_statement(context: Context, statement: _BatchStatement, mode: str | Non
     statement.consumed = capacity.consumed(mode, layout.table, units, {})
 
 
-def _consumed(batch_statements: list[_BatchStatement]) -> list[dict[str, Any]]:
+def _consumed(statements: list[_BatchStatement]) -> list[dict[str, Any]]:
     """The consumed capacity by table. A failed write counts in its table's total only."""
     spent: dict[str, dict[str, Any] | None] = {}
-    for statement in batch_statements:
+    for statement in statements:
         if statement.consumed is not None and statement.table is not None:
             spent[statement.table] = capacity.add(spent.get(statement.table), statement.consumed)
-    for statement in batch_statements:
+    for statement in statements:
         total = spent.get(statement.table or "")
         if total is not None and statement.error is not None and statement.write is not None:
             attempted = statement.write.size if isinstance(statement.write.command, InsertCommand) else 0
@@ -419,11 +414,7 @@ def _read_all(context: Context, resolved: list[ResolvedCommand], request: dict[s
             size, item = selects.fetch(context, connection, _table(each), key, each.command)
             responses.append({} if item is None else {"Item": item})
             sizes.append((_table(each).table.name, size))
-    return _response(responses, capacity.transaction_reads(request.get("ReturnConsumedCapacity"), sizes))
-
-
-def _response(responses: list[dict[str, Any]], consumed: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"Responses": responses, "ConsumedCapacity": consumed} if consumed else {"Responses": responses}
+    return with_capacity({"Responses": responses}, capacity.transaction_reads(request.get("ReturnConsumedCapacity"), sizes))
 
 
 def _write_all(context: Context, resolved: list[ResolvedCommand], request: dict[str, Any]) -> dict[str, Any]:
@@ -451,8 +442,8 @@ def _write_all(context: Context, resolved: list[ResolvedCommand], request: dict[
     with context.database.write() as connection:
         done = run_once_per_token(context, connection, _scoped(request), run)
     if written:
-        return _response([], capacity.transaction_writes(write.change.capacity(mode, factor=2) for write in written))
-    return _response([], capacity.transaction_reads(mode, done["sizes"]))
+        return with_capacity({"Responses": []}, capacity.transaction_writes(write.change.capacity(mode, factor=2) for write in written))
+    return with_capacity({"Responses": []}, capacity.transaction_reads(mode, done["sizes"]))
 
 
 def _scoped(request: dict[str, Any]) -> dict[str, Any]:

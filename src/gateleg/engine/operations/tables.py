@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from gateleg.engine import online_copy
+from gateleg.engine import long_work
 from gateleg.engine.catalog import Context
 from gateleg.engine.errors import EngineError, in_use, invalid_parameter, limit_exceeded, not_found, validation
 from gateleg.engine.operations import definition, settings
@@ -117,7 +117,7 @@ def delete_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
         table = require_table(context, request["TableName"])
         if table.status == "CREATING":
             raise in_use(f"Attempt to change a resource which is still in use: Table is being created: {table.name}")
-        if online_copy.is_source(connection, f"items_{table.id}"):
+        if long_work.is_being_copied(connection, f"items_{table.id}"):
             raise in_use(f"Attempt to change a resource which is still in use: Table is being backed up or restored from: {table.name}")
         if table.settings.get("DeletionProtectionEnabled"):
             raise validation("Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first.")

@@ -40,6 +40,7 @@ from gateleg.engine.expressions import (
     compile_condition,
 )
 from gateleg.engine.expressions.conditions import NO_NAMES, constant, nested_attributes, paths_in
+from gateleg.engine.expressions.rules import MIRRORED
 from gateleg.engine.layout import Layout
 from gateleg.engine.operations import query
 from gateleg.engine.operations.query import KeyRange, RowSource, check_start, start_position
@@ -50,7 +51,6 @@ from gateleg.engine.values import canonicalize_item
 MAX_READS: Final = 50
 
 _OPERATORS: Final = {"=": "EQ", "<": "LT", "<=": "LE", ">": "GT", ">=": "GE", "between": "BETWEEN", "begins": "BEGINS_WITH"}
-_ORDERS: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _OVERLAP: Final = "Overlapping conditions with range keys are not supported in where clause"
 
 
@@ -222,7 +222,7 @@ def _comparison(node: Node, name: str) -> tuple[str, list[Operand]]:
         if _name(node.left) == name:
             return node.operator, [node.right]
         if _name(node.right) == name:
-            return _ORDERS.get(node.operator, node.operator), [node.left]
+            return MIRRORED[node.operator], [node.left]
     if isinstance(node, Between) and _name(node.operand) == name:
         return "between", [node.low, node.high]
     if isinstance(node, Call) and node.name == "begins_with" and _name(node.args[0]) == name:

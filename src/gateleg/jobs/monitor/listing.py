@@ -287,14 +287,14 @@ def _build(top: dict[str, Any], rest: Sequence[dict[str, Any]]) -> Branch:
 
 def ids_beginning(context: QueueContext, text: str) -> Flow[list[UUID]]:
     """The ids of the queue's jobs that begin with a text, in order. Reads the whole tables once."""
-    found: list[UUID] = []
+    ids: list[UUID] = []
     for member in context.members:
         items = yield from collect_stream(scan(member.tables.all[0], filter=Job.job_id.begins_with(text.lower())), context)
         for item in items:
             # Other programs may write ids that are no UUIDs.
             with suppress(ValueError):
-                found.append(UUID(item["job_id"]["S"]))
-    return sorted(found, key=str)
+                ids.append(UUID(item["job_id"]["S"]))
+    return sorted(ids, key=str)
 
 
 def unfinished_tree(context: QueueContext, job_id: UUID) -> Flow[list[UUID]]:

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
-from gateleg.jobs.admin import state_of
-from gateleg.jobs.queue_context import collect_stream, count_jobs
-from gateleg.jobs.tables.job import Job
+from gateleg.jobs.admin import state_of, states, workers
+from gateleg.jobs.queue_context import collect_stream, count_jobs, jobs_where
+from gateleg.jobs.tables.job import Job, JobStatus
 from gateleg.jobs.tables.records import Hour, Minute, MinuteCounts
 from gateleg.store import put
 from gateleg.store.operations import batch_write, find, query
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
 
 __all__ = ["Count", "Metric", "distinct_stage", "labels", "lookalikes", "metrics", "moments", "quantile", "series"]
+
 #: How many waiting jobs are read to count their types.
 _MAX_TYPED_JOBS = 2000
 #: The type of a job that another program has written without a type.
@@ -92,6 +93,24 @@ class QueueStats:
     waiting_by_type: dict[str, int] = field(default_factory=dict)
     #: the number of running jobs of each type
     running_by_type: dict[str, int] = field(default_factory=dict)
+
+
+#: how many jobs are read to find the queues that nobody serves
+_SAMPLE = 200
+
+
+def queue_names(context: QueueContext) -> Flow[list[str]]:
+    """The known queues by name: those of job types, of workers, with a stored state, of the jobs that wait longest, and of the newest.
+
+    A queue that no worker serves is known by its jobs only, and is the one to be found when jobs do not start.
+    """
+    names = {handler.queue for handler in context.jobs} | set((yield from states(context)))
+    for worker in (yield from workers(context)):
+        names |= set(worker.queues)
+    longest = yield from jobs_where(context, lambda job: job.in_status(status=JobStatus.PENDING), limit=_SAMPLE)
+    newest = yield from jobs_where(context, lambda job: job.in_status(status=JobStatus.PENDING).reversed(), limit=_SAMPLE)
+    names |= {job.queue for job in (*longest, *newest)}
+    return sorted(names) or ["default"]
 
 
 def stats(context: QueueContext, queue: str, *, minutes: int = 15) -> Flow[QueueStats]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
-from gateleg.model.constraints import RECOUNT
 from gateleg.model.errors import DerivedKeyUnknown
 from gateleg.model.expressions.nodes import (
     Action,
@@ -26,15 +25,27 @@ from gateleg.model.expressions.nodes import (
     render_actions,
 )
 from gateleg.model.keys import spec_of
-from gateleg.model.planning.companions import NOTHING_MERGED, CounterChange, as_marked, counter_changes, moved_markers
-from gateleg.model.planning.writes import Kind, Write, expired, present_schema, version_condition, with_condition
+from gateleg.model.planning.writes import (
+    NOTHING_MERGED,
+    CounterChange,
+    Kind,
+    Write,
+    as_marked,
+    counter_changes,
+    expired,
+    moved_markers,
+    present_schema,
+    version_condition,
+    with_condition,
+)
+from gateleg.model.tables import RECOUNT
 from gateleg.model.wire import epoch_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gateleg.model.keys import Ref
-    from gateleg.model.planning.companions import MergedChanges
+    from gateleg.model.planning.writes import MergedChanges
     from gateleg.model.spec import Spec
     from gateleg.model.wire import Item
 

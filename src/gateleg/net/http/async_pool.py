@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from gateleg.net.http.pool import Timeouts
 
 __all__ = ["connect_loop"]
+
 #: The maximum bytes of a streamed body that wait to be read; then the connection stops receiving.
 _MAX_UNREAD = 256 * 1024
 

@@ -14,9 +14,8 @@ from pydantic import BaseModel
 from gateleg.model import Ref, spec_of
 from gateleg.store.errors import InvalidOption, NotAnOperation, NotBatchable, TooMany
 from gateleg.store.flow import Request
-from gateleg.store.operations.batch_flows import batch_get_flow, batch_write_flow
 from gateleg.store.operations.older_items import migrate_to_current_key
-from gateleg.store.operations.operation import ItemKey, Operation, item_key
+from gateleg.store.operations.operation import ItemKey, Operation, batch_get_flow, batch_write_flow, item_key
 from gateleg.store.operations.reads import ListReader, read_item, read_older, read_refs, shown_item
 from gateleg.store.operations.transaction_flow import OPERATIONS_LIMIT, transaction_flow
 from gateleg.store.operations.write_operation import Delete, Put, reread

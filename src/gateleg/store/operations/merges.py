@@ -21,8 +21,7 @@ from gateleg.model.expressions import Placeholders
 from gateleg.model.keys import KeyPlan
 from gateleg.model.patterns import render_key_condition
 from gateleg.store.flow import Request, Together
-from gateleg.store.operations.batch_flows import batch_get_flow
-from gateleg.store.operations.operation import item_key
+from gateleg.store.operations.operation import batch_get_flow, item_key
 from gateleg.store.operations.reads import LegacyItem, current_items, has_legacy_key, is_legacy, read_form
 from gateleg.store.setup import Position, Unreadable
 

@@ -19,9 +19,8 @@ from gateleg.model.keys import Presets
 from gateleg.model.planning import Collected, CollectionQuery
 from gateleg.store.errors import KeyGivenTwice
 from gateleg.store.flow import Request
-from gateleg.store.operations.batch_flows import batch_get_flow
 from gateleg.store.operations.merges import Merge, current_item_key, legacy_items, legacy_partitions, without_replaced
-from gateleg.store.operations.operation import Operation, by_position, check_limit
+from gateleg.store.operations.operation import Operation, batch_get_flow, by_position, check_limit
 from gateleg.store.operations.queries import PatternOrQuery, Reading, build_query, query_partitions, send_all
 from gateleg.store.operations.reads import ListReader, current_items, has_legacy_key, projected
 from gateleg.store.setup import Position, request_digest

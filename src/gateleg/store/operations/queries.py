@@ -14,9 +14,8 @@ from gateleg.model.keys import BoundKey, Presets
 from gateleg.model.planning import holds_expiry, not_expired
 from gateleg.store.errors import KeyGivenTwice, NotProjected
 from gateleg.store.flow import Request, StreamedItems, Together
-from gateleg.store.operations.batch_flows import batch_get_flow
 from gateleg.store.operations.merges import LegacyMerge, Merge, legacy_partitions
-from gateleg.store.operations.operation import Operation, Stream, by_position, check_limit
+from gateleg.store.operations.operation import Operation, Stream, batch_get_flow, by_position, check_limit
 from gateleg.store.operations.reads import LegacyItem, ListReader, current_items, projected, with_current_key
 
 if TYPE_CHECKING:

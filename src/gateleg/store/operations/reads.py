@@ -20,8 +20,7 @@ from gateleg.model.planning import is_expired
 from gateleg.model.stored_forms import upcast_steps, upcasting_needs_lookup
 from gateleg.store.errors import InvalidOption, NotFound
 from gateleg.store.flow import Request
-from gateleg.store.operations.batch_flows import batch_get_flow
-from gateleg.store.operations.operation import ItemKey, Operation, SingleRequest, item_key, locate
+from gateleg.store.operations.operation import ItemKey, Operation, SingleRequest, batch_get_flow, item_key, locate
 from gateleg.store.setup import Unreadable
 
 if TYPE_CHECKING:

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel
 
 from gateleg.model import Table, spec_of
-from gateleg.model.constraints import is_marker
 from gateleg.model.expressions import Placeholders
+from gateleg.model.tables import is_marker
 from gateleg.store.errors import LostRace, NotFound, OutOfScope
 from gateleg.store.flow import Request, StreamedItems, Together
-from gateleg.store.operations.batch_flows import batch_write_flow
 from gateleg.store.operations.merges import newer_items
-from gateleg.store.operations.operation import Operation, Stream, item_key
+from gateleg.store.operations.operation import Operation, Stream, batch_write_flow, item_key
 from gateleg.store.operations.queries import PatternOrQuery, Reading, build_query, query_partitions
 from gateleg.store.operations.reads import ListReader, current_items, hidden, is_legacy, read_form
 from gateleg.store.operations.tables import check_table

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from gateleg.store.setup import Setup
 
 __all__ = ["combine_entries", "transaction_flow"]
+
 OPERATIONS_LIMIT = 100
 #: the maximum number of attempts of a transaction whose counters other writers keep changing
 _ATTEMPTS = 10
