@@ -27,6 +27,7 @@ from gateleg.host import errors as web_errors
 from gateleg.host import secrets as secret_errors
 from gateleg.host import webhooks as webhook_errors
 from gateleg.host.host import settings_only_resources
+from gateleg.host.openid import OpenIdSettings
 from gateleg.host.sections import section_key
 from gateleg.host.settings import PREFIX, Settings, format_setting
 from gateleg.jobs import errors as job_errors
@@ -153,6 +154,12 @@ def settings() -> str:
         ("[models.caps]", SpendCaps),
     ):
         lines += [f"### `{title}`\n", *_SETTINGS, *_settings_of(model), ""]
+    lines += [
+        "\n## Sign-in of people\n",
+        f"In the section `[oidc]`, or as variables with the prefix `{PREFIX}OIDC__`.\n",
+        *_SETTINGS,
+        *_settings_of(OpenIdSettings),
+    ]
     for application in own_applications().values():
         if application.settings is not None:
             variable = f"{PREFIX}{section_key(application.name)}__".upper()

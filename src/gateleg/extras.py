@@ -22,6 +22,8 @@ EXTRA_OF = {
     "uvicorn": "web",
     "nicegui": "web",
     "python_multipart": "web",
+    "authlib": "web",
+    "joserfc": "web",
     "boto3": "aws",
     "botocore": "aws",
     "opentelemetry": "tracing",

@@ -24,6 +24,7 @@ GROUPS = {
     "streams": "gateleg.cli.streams",
     "worker": "gateleg.cli.worker",
     "keys": "gateleg.cli.keys",
+    "sessions": "gateleg.cli.sessions",
     "secrets": "gateleg.cli.secrets",
     "models": "gateleg.cli.models",
     "token": "gateleg.cli.token",

@@ -16,23 +16,25 @@ from gateleg.host.actions import ACTIONS
 from gateleg.host.application import Application, check_applications, check_made, tenant_check
 from gateleg.host.audit import Audit
 from gateleg.host.change_consumers import stream_jobs
-from gateleg.host.credentials import Keys, LocalAccess, Sessions
+from gateleg.host.credentials import Keys, LocalAccess
 from gateleg.host.host_secret import SecretMissing
 from gateleg.host.lifespans import run_in_own_task
 from gateleg.host.live import Hub
 from gateleg.host.migrations import check_deployed_keys, check_migrations, jobs_for_migrations, store_for, tables_for_migrations
+from gateleg.host.openid import OpenIdSettings
 from gateleg.host.principal import Role
 from gateleg.host.queues import QueueStatsCache, factory_of, further_tables, queue_rules, queue_tables_of
 from gateleg.host.resources import Resources
 from gateleg.host.search import Hit, ToolCatalog, job_subject, search_applications
 from gateleg.host.secrets import HOST, SecretNotFound, Secrets
 from gateleg.host.sections import NoSettings
+from gateleg.host.sessions import Sessions
 from gateleg.host.settings import BadSettings, ObjectStore, format_setting
 from gateleg.host.tables import TABLES as WEB_TABLES
 from gateleg.host.webhooks import Webhooks, webhook_jobs
 from gateleg.jobs import AsyncQueue, Jobs
 from gateleg.jobs.table_streams import stream_table
-from gateleg.net import Secret
+from gateleg.net import Secret, is_loopback
 from gateleg.net.http import GuardedClient
 from gateleg.objects import S3Objects, ThreadedObjects, open_objects, parse_objects_address
 from gateleg.private_files import make_folder, warn_of_exposure
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from gateleg.host.application import Found, OfferedTool
+    from gateleg.host.openid_provider import OpenIdProvider
     from gateleg.host.principal import Principal
     from gateleg.host.settings import Settings
     from gateleg.jobs import Job, QueueSettings
@@ -93,6 +96,8 @@ class Host:
     outgoing: GuardedClient
     #: the resources of each application, by its name
     resources: Mapping[str, Resources[Any]]
+    #: the provider with which people sign in; None if the settings name none
+    openid: OpenIdProvider | None = None
     #: the error of each application that failed, by its name; None if the host is not tolerant and raises instead
     failed_applications: dict[str, str] | None = None
     #: the agent tools of all started applications
@@ -181,6 +186,7 @@ class Host:
         settings = settings.naming_tables(installed)
         sections = _load_sections(settings, installed)
         model_settings = settings.section("models", ModelSettings)
+        openid = _load_openid(settings)
         if not visiting:
             make_folder(settings.data)
         if settings.data.is_dir():
@@ -206,7 +212,8 @@ class Host:
             closing.push_async_callback(models.close)
             closing.push_async_callback(events.close)
             store_with_timeout = store.within(_AUTHENTICATION_TIMEOUT_SECONDS)
-            keys = Keys(store_with_timeout, tenant_check(zip(installed, sections, strict=True)))
+            check_tenant = tenant_check(zip(installed, sections, strict=True))
+            keys = Keys(store_with_timeout, check_tenant)
             brought = further_tables(installed) if further is None else further
             queue = AsyncQueue(store, Jobs(), queue_rules(settings, rules), further=brought)
             host = cls(
@@ -218,7 +225,7 @@ class Host:
                 applications=installed,
                 secret=secret,
                 keys=keys,
-                sessions=Sessions(store_with_timeout, keys, secret, settings),
+                sessions=Sessions(store_with_timeout, keys, secret, settings, openid),
                 local=LocalAccess(keys, secret),
                 audit=Audit(store, days=settings.audit_days),
                 secrets=secrets,
@@ -229,6 +236,7 @@ class Host:
                 models=models,
                 outgoing=GuardedClient(settings.guard(), seconds=settings.outgoing_seconds, limit=settings.outgoing_limit),
                 resources={},
+                openid=_open_provider(openid, settings, secrets, store, check_tenant),
                 failed_applications={} if tolerant else None,
             )
             closing.push_async_callback(host.audit.close)
@@ -326,6 +334,27 @@ def _load_sections(settings: Settings, applications: Iterable[Application]) -> l
     if problems:
         raise BadSettings(problems)
     return found
+
+
+def _load_openid(settings: Settings) -> OpenIdSettings | None:
+    """How people sign in; None if they cannot. Raises `BadSettings`."""
+    openid = settings.section("oidc", OpenIdSettings)
+    if openid.issuer is None:
+        return None
+    if settings.url is None and not is_loopback(settings.host):
+        raise BadSettings(["url is not set, but [oidc] needs it: the provider sends people back to this address"])
+    return openid
+
+
+def _open_provider(
+    openid: OpenIdSettings | None, settings: Settings, secrets: Secrets, store: AsyncStore, check_tenant: Callable[[str], None]
+) -> OpenIdProvider | None:
+    """The provider with which people sign in. Its module loads authlib, which most hosts do not need."""
+    if openid is None:
+        return None
+    from gateleg.host.openid_provider import open_provider
+
+    return open_provider(openid, settings, secrets, now=store.setup.now, ticks=store.setup.ticks, check_tenant=check_tenant)
 
 
 async def _load_model_keys(settings: ModelSettings, secrets: Secrets) -> dict[str, str]:

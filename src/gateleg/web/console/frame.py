@@ -229,6 +229,9 @@ def _account_menu(view: View) -> None:
             ):
                 ui.icon("keyboard")
                 tag("span", "Keys")
+            with tag("a", classes="menu-item", href="/sessions", role="menuitem"):
+                ui.icon("devices")
+                tag("span", "Your sessions")
             if principal.key_id is not None:
                 with tag("a", classes="menu-item", href="/signout", role="menuitem"):
                     ui.icon("logout")

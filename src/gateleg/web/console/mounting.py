@@ -32,6 +32,7 @@ from gateleg.web.console import error_pages, jobs, member_jobs, migrations, obje
 from gateleg.web.console.frame import KEYS, Console
 from gateleg.web.console.lists import silence_late_responses
 from gateleg.web.console.live import Live
+from gateleg.web.console.settings import sessions
 from gateleg.web.console.theme import tokens_css
 from gateleg.web.envelope import error_response
 
@@ -72,6 +73,7 @@ def mount(app: FastAPI, host: Host) -> None:
     migrations.register()
     objects.register()
     settings.register()
+    sessions.register()
     tenant.register()
     search.register()
     error_pages.register()
