@@ -24,6 +24,7 @@ EXTRA_OF = {
     "python_multipart": "web",
     "authlib": "web",
     "joserfc": "web",
+    "prometheus_client": "web",
     "boto3": "aws",
     "botocore": "aws",
     "opentelemetry": "tracing",

@@ -22,6 +22,7 @@ GROUPS = {
     "migrate": "gateleg.cli.migrate",
     "jobs": "gateleg.cli.jobs",
     "streams": "gateleg.cli.streams",
+    "search": "gateleg.cli.search",
     "worker": "gateleg.cli.worker",
     "keys": "gateleg.cli.keys",
     "sessions": "gateleg.cli.sessions",

@@ -205,6 +205,19 @@ async def _job_tables(host: Host) -> CheckResult:
     )
 
 
+async def _models(host: Host) -> CheckResult:
+    return models_result(await asyncio.to_thread(host.models.problems))
+
+
+def models_result(problems: Sequence[AiError]) -> CheckResult:
+    """Whether the models and providers of the settings have all they need, such as keys."""
+    if not problems:
+        return CheckResult("ok", "the configured models have what they need")
+    return CheckResult(
+        "warning", " ".join(problem.message for problem in problems), fix=" ".join(dict.fromkeys(str(problem.fix) for problem in problems))
+    )
+
+
 async def _sign_in(host: Host, provider: OpenIdProvider) -> CheckResult:
     return sign_in_result(provider.settings, *await provider.examine(), url=host.settings.url)
 
@@ -223,19 +236,6 @@ def sign_in_result(settings: OpenIdSettings, metadata: Metadata, keys: int, *, u
     if settings.userinfo and metadata.userinfo_endpoint is None:
         return CheckResult("failed", f"{message}, but has no userinfo endpoint", fix="Set `userinfo` of [oidc] to false.")
     return CheckResult("ok", f"{message}; it must allow {back}")
-
-
-async def _models(host: Host) -> CheckResult:
-    return models_result(await asyncio.to_thread(host.models.problems))
-
-
-def models_result(problems: Sequence[AiError]) -> CheckResult:
-    """Whether the models and providers of the settings have all they need, such as keys."""
-    if not problems:
-        return CheckResult("ok", "the configured models have what they need")
-    return CheckResult(
-        "warning", " ".join(problem.message for problem in problems), fix=" ".join(dict.fromkeys(str(problem.fix) for problem in problems))
-    )
 
 
 async def _clock(host: Host) -> CheckResult:

@@ -161,6 +161,14 @@ class Settings(BaseModel):
     signin_attempts: int = Field(default=10, ge=1, description="maximum failed sign-ins from one address in five minutes")
     session_hours: float = Field(default=168, gt=0, description="hours after which a session expires")
     idle_minutes: float = Field(default=720, gt=0, description="minutes after which an unused session expires")
+    worker_metrics_port: int | None = Field(
+        default=None, ge=0, le=65535, description="port on which a worker serves its metrics for Prometheus; 0 for a free one"
+    )
+    worker_metrics_host: str = Field(
+        default="127.0.0.1",
+        min_length=1,
+        description="address for the metrics of a worker; whoever reaches it reads them, without a key",
+    )
     outgoing_allow: tuple[str, ...] = Field(
         default=(),
         description="private hosts and networks that requests on behalf of tenants may reach: hooks.internal, "
