@@ -23,6 +23,7 @@ EXTRA_OF = {
     "nicegui": "web",
     "python_multipart": "web",
     "prometheus_client": "web",
+    "fastapi_offline": "web",
     "boto3": "aws",
     "botocore": "aws",
     "opentelemetry": "tracing",
