@@ -22,6 +22,8 @@ EXTRA_OF = {
     "uvicorn": "web",
     "nicegui": "web",
     "python_multipart": "web",
+    "authlib": "web",
+    "joserfc": "web",
     "prometheus_client": "web",
     "fastapi_offline": "web",
     "boto3": "aws",

@@ -79,7 +79,7 @@ def test_every_application_is_registered(application: str) -> None:
 ROOT = Path(SOURCE).parent
 NAMES = {"delphi", "mv", "agents", "rag", *APPLICATIONS}
 #: Agents are also those who call tools.
-ALLOWED = ("agents see", "agents may")
+ALLOWED = ("agents see", "agents may", "agents get", "of agents", "for agents")
 
 
 def kit() -> list[Path]:

@@ -114,7 +114,7 @@ def test_a_config_comes_from_standard_input(desk: Desk) -> None:
         (("show", "x"), 2, "not a job id"),
         (("show", str(uuid4())), 1, "job-missing"),
         (("list", "--status", "LOST"), 2, "not a status"),
-        (("retry",), 2, "pass a job id"),
+        (("retry",), 2, "pass JOB, or choose with options: --all, --status"),
         (("archive",), 2, "use --subject or --type"),
     ],
 )
@@ -153,11 +153,11 @@ def test_jobs_are_cancelled_and_retried(desk: Desk) -> None:
     name = desk.submit("echo")
     assert "is CANCELLED" in desk.ok("cancel", name, "--reason", "no need")
     assert desk.json("show", name)["cancel_reason"] == "no need"
-    assert desk.ok("retry", name) == "1 job waits again\n"
+    assert desk.ok("retry", name) == f"Job {name} waits for a worker again\n"
     failing = [desk.submit("fails"), desk.submit("fails")]
     desk.finish(limit=3)
-    assert desk.ok("retry", "--type", "fails") == "2 jobs wait again\n"
-    assert len(desk.json("cancel", failing[0], "--tree")) == 1
+    assert desk.ok("retry", "--type", "fails") == "2 retried\n"
+    assert len(desk.json("cancel", failing[0], "--tree")["jobs"]) == 1
 
 
 def test_a_tree_shows_every_job(desk: Desk) -> None:
@@ -232,7 +232,7 @@ def test_a_name_that_the_model_of_a_config_would_ignore_is_refused(desk: Desk, c
 def test_a_queue_that_nothing_uses_may_be_misspelt(desk: Desk, command: str) -> None:
     desk.submit("echo", "--queue", "images")
     told = desk.run(command, "imgaes")
-    assert "no job and no worker uses the queue imgaes so far. Did you mean 'images'?" in told.output
+    assert "No job and no worker uses the queue imgaes so far. Did you mean 'images'?" in told.output
     assert "no job" not in desk.run(command, "images").output
 
 

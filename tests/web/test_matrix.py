@@ -44,6 +44,9 @@ RULES: dict[tuple[str, str], int] = {
     ("POST", "/api/jobs/bulk"): OPERATOR,
     ("POST", "/api/jobs/retry"): OPERATOR,
     ("POST", "/api/jobs/cancel"): OPERATOR,
+    ("POST", "/api/jobs/priority"): OPERATOR,
+    ("POST", "/api/jobs/archive"): OPERATOR,
+    ("POST", "/api/jobs/{job_id}/archive"): OPERATOR,
     ("GET", "/api/jobs/types"): VIEWER,
     ("GET", "/api/jobs/workers"): VIEWER,
     ("GET", "/api/jobs/archive"): VIEWER,
@@ -81,6 +84,10 @@ RULES: dict[tuple[str, str], int] = {
     ("POST", "/api/keys"): ADMIN,
     ("GET", "/api/keys/{key_id}"): ADMIN,
     ("POST", "/api/keys/{key_id}/revoke"): ADMIN,
+    # Members have their own sessions, and admins those of all.
+    ("GET", "/api/sessions"): MEMBER,
+    ("POST", "/api/sessions/revoke"): MEMBER,
+    ("POST", "/api/sessions/{session_id}/revoke"): MEMBER,
     ("GET", "/api/audit"): ADMIN,
     # Of these, admins of a tenant have those of their tenant (`test_tenant_admin.py`).
     ("GET", "/api/webhooks/{application}"): ADMIN,
@@ -133,6 +140,7 @@ PLACES = {
     "{key_id}": "aaaaaaaaaaaa",
     "{title}": "sinnerman",
     "{song}": "sinnerman",
+    "{session_id}": "aaaaaaaaaaaa.0",
 }
 #: Streams without an end are looked at in their own tests.
 ENDLESS = {("GET", "/events/stats"), ("GET", "/events/music/silence")}

@@ -25,6 +25,7 @@ GROUPS = {
     "search": "gateleg.cli.search",
     "worker": "gateleg.cli.worker",
     "keys": "gateleg.cli.keys",
+    "sessions": "gateleg.cli.sessions",
     "secrets": "gateleg.cli.secrets",
     "models": "gateleg.cli.models",
     "token": "gateleg.cli.token",

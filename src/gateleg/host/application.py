@@ -42,6 +42,7 @@ RESERVED = frozenset(
     {"api", "audit", "docs", "events", "health", "jobs", "keys", "metrics", "objects", "openapi.json", "ready", "search", "session"}
     | {"settings", "signin", "signout", "tables", "graphql", "dynamodb", "mcp", "apps", "models", "secrets", "uploads", "webhooks"}
     | {"up", "migrate", "migrations", "streams", "serve", "engine", "worker", "token", "config", "doctor", "new", "tenant"}
+    | {"oidc", "sessions"}
 )
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 
@@ -265,6 +266,8 @@ class Surface:
     role: Role = Role.MEMBER
     #: maximum bytes of a request body; by default the setting `body_limit`
     body_limit: int | None = None
+    #: whether the first message of a websocket may name the caller: `Authorization` in the payload of GraphQL's `connection_init`
+    connection_init: bool = False
     #: whether `path` itself is a page: browsers that are not signed in are redirected to the sign-in page, programs get 401
     page: bool = False
 

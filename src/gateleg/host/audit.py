@@ -25,7 +25,7 @@ class Audit:
     def __init__(self, store: AsyncStore, *, days: int) -> None:
         self._store = store
         self._kept = timedelta(days=days)
-        self._late: set[asyncio.Task[None]] = set()
+        self._late: dict[asyncio.Task[None], AuditEntry] = {}
 
     async def note(self, by: Principal, action: str, target: str = "", *, request_id: str | None = None, **details: Any) -> AuditEntry:
         """Record an action: `note(principal, "job.cancel", str(job_id), reason="...")`.
@@ -50,9 +50,22 @@ class Audit:
             # The action has happened: an error response would be wrong, and invite a repetition.
             _log.error("audit entry not written yet: %s %s by %s (%s): %s", action, target, by.name, request_id or "no request", error)
             again = asyncio.create_task(self._write_later(entry))
-            self._late.add(again)
-            again.add_done_callback(self._late.discard)
+            self._late[again] = entry
+            again.add_done_callback(lambda task: self._late.pop(task, None))
             return entry
+
+    async def close(self) -> None:
+        """Write the entries that could not be written, once more. The log of the host has those that still cannot."""
+        late, self._late = self._late, {}
+        for task in late:
+            task.cancel()
+        for entry in late.values():
+            try:
+                await self._store.create(entry)
+            except AlreadyExists:
+                continue
+            except StoreError:
+                _log.error("audit entry lost: %s", entry.model_dump_json())
 
     async def _write_later(self, entry: AuditEntry) -> None:
         """Retry an entry that could not be written; the log has it in any case."""

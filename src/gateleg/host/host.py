@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import time
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
@@ -11,26 +12,31 @@ from typing import TYPE_CHECKING, Any, cast
 from gateleg.ai import MODEL_TABLES, Account, AsyncModels, ModelSettings
 from gateleg.ai.tables import cache_table
 from gateleg.errors import GatelegError
+from gateleg.host.actions import ACTIONS
 from gateleg.host.application import Application, check_applications, check_made, tenant_check
 from gateleg.host.audit import Audit
 from gateleg.host.change_consumers import stream_jobs
-from gateleg.host.credentials import Keys, LocalAccess, Sessions
+from gateleg.host.credentials import Keys, LocalAccess
+from gateleg.host.host_secret import SecretMissing
 from gateleg.host.lifespans import run_in_own_task
 from gateleg.host.live import Hub
 from gateleg.host.metrics import HostMetrics
 from gateleg.host.migrations import check_deployed_keys, check_migrations, jobs_for_migrations, store_for, tables_for_migrations
+from gateleg.host.openid import OpenIdSettings
 from gateleg.host.principal import Role
 from gateleg.host.queues import QueueStatsCache, RecentJobs, factory_of, further_tables, queue_rules, queue_tables_of
 from gateleg.host.resources import Resources
 from gateleg.host.search import SearchResults, ToolCatalog, job_subject, search
 from gateleg.host.secrets import HOST, SecretNotFound, Secrets
 from gateleg.host.sections import NoSettings
+from gateleg.host.sessions import Sessions
 from gateleg.host.settings import BadSettings, ObjectStore, format_setting
 from gateleg.host.tables import TABLES as WEB_TABLES
 from gateleg.host.webhooks import Webhooks, webhook_jobs
 from gateleg.jobs import AsyncQueue, Jobs
 from gateleg.jobs.change_feed import ChangeFeed
 from gateleg.jobs.table_streams import stream_table
+from gateleg.net import Secret, is_loopback
 from gateleg.net.http import GuardedClient
 from gateleg.objects import S3Objects, ThreadedObjects, open_objects, parse_objects_address
 from gateleg.private_files import make_folder, warn_of_exposure
@@ -43,12 +49,12 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from gateleg.host.application import OfferedTool, SearchHit
+    from gateleg.host.openid_provider import OpenIdProvider
     from gateleg.host.principal import Principal
     from gateleg.host.settings import Settings
     from gateleg.jobs import Job, QueueSettings
     from gateleg.jobs.tables import ArchivedJob, TableNames
     from gateleg.model import Table
-    from gateleg.net import Secret
     from gateleg.objects import AsyncObjects, Objects
 
 __all__ = ["Host"]
@@ -96,6 +102,8 @@ class Host:
     outgoing: GuardedClient
     #: the resources of each application, by its name
     resources: Mapping[str, Resources[Any]]
+    #: the provider with which people sign in; None if the settings name none
+    openid: OpenIdProvider | None = None
     #: the error of each application that failed, by its name; None if the host is not tolerant and raises instead
     failed_applications: dict[str, str] | None = None
     #: the agent tools of all started applications
@@ -171,20 +179,25 @@ class Host:
         prepare: bool = True,
         tolerant: bool = False,
         further: Sequence[TableNames] | None = None,
+        visiting: bool = False,
     ) -> AsyncIterator[Host]:
         """Open a host on the configured store and object stores, create missing tables, and close everything at the end of the block.
 
         A worker passes the settings of its queue as `rules`. With `prepare=False`, tables and schedules stay as they are: a handler
         process relies on its worker, which has prepared them. A `tolerant` host logs an application that fails to start and continues
-        without it. `further` are the queue tables that applications bring, by default those of `applications`.
+        without it. `further` are the queue tables that applications bring, by default those of `applications`. A command that is
+        `visiting` leaves no data folder behind, and no secret: what it seals is for itself.
         """
         installed = check_applications(applications)
         settings = settings.naming_tables(installed)
         sections = _load_sections(settings, installed)
         model_settings = settings.section("models", ModelSettings)
-        make_folder(settings.data)
-        warn_of_exposure(settings.data)
-        secret, costs = settings.load_secret(), Metrics()
+        openid = _load_openid(settings)
+        if not visiting:
+            make_folder(settings.data)
+        if settings.data.is_dir():
+            warn_of_exposure(settings.data)
+        secret, costs = _passing_secret(settings) if visiting else settings.load_secret(), Metrics()
         measured = HostMetrics(costs.by_pattern)
         async with AsyncExitStack() as closing:
             sync_objects, stores = open_main_objects(settings, secret), open_further_objects(settings, secret)
@@ -206,7 +219,8 @@ class Host:
             closing.push_async_callback(models.close)
             closing.push_async_callback(events.close)
             store_with_timeout = store.within(_AUTHENTICATION_TIMEOUT_SECONDS)
-            keys = Keys(store_with_timeout, tenant_check(zip(installed, sections, strict=True)))
+            check_tenant = tenant_check(zip(installed, sections, strict=True))
+            keys = Keys(store_with_timeout, check_tenant)
             brought = further_tables(installed) if further is None else further
             queue = AsyncQueue(store, Jobs(), queue_rules(settings, rules), further=brought)
             measured.observe(queue.context.jobs)
@@ -219,7 +233,7 @@ class Host:
                 applications=installed,
                 secret=secret,
                 keys=keys,
-                sessions=Sessions(store_with_timeout, keys, secret, settings),
+                sessions=Sessions(store_with_timeout, keys, secret, settings, openid),
                 local=LocalAccess(keys, secret),
                 audit=Audit(store, days=settings.audit_days),
                 secrets=secrets,
@@ -232,8 +246,10 @@ class Host:
                 models=models,
                 outgoing=GuardedClient(settings.guard(), seconds=settings.outgoing_seconds, limit=settings.outgoing_limit),
                 resources={},
+                openid=_open_provider(openid, settings, secrets, store, check_tenant),
                 failed_applications={} if tolerant else None,
             )
+            closing.push_async_callback(host.audit.close)
             host = replace(host, resources={one.name: host._resources(one, own) for one, own in zip(installed, sections, strict=True)})
             handlers = host._add_handlers()
             if prepare:
@@ -298,7 +314,16 @@ class Host:
             self.queue.context.jobs.exclude(handlers.get(name, Jobs()))
         started = replace(self, applications=tuple(one for one in self.applications if one.name not in failed_applications))
         self.tool_catalog.applications.extend(started.applications_with_resources)
+        self.tool_catalog.actions.extend(action.tool_of(started) for action in ACTIONS if action.tool)
         return started
+
+
+def _passing_secret(settings: Settings) -> Secret:
+    """The secret of the data folder if it has one, else one that ends with the process."""
+    try:
+        return settings.load_secret(make=False)
+    except SecretMissing:
+        return Secret(os.urandom(32))
 
 
 def _jobs_of(application: Application, resources: Resources[Any]) -> Jobs:
@@ -320,6 +345,27 @@ def _load_sections(settings: Settings, applications: Iterable[Application]) -> l
     if problems:
         raise BadSettings(problems)
     return found
+
+
+def _load_openid(settings: Settings) -> OpenIdSettings | None:
+    """How people sign in; None if they cannot. Raises `BadSettings`."""
+    openid = settings.section("oidc", OpenIdSettings)
+    if openid.issuer is None:
+        return None
+    if settings.url is None and not is_loopback(settings.host):
+        raise BadSettings(["url is not set, but [oidc] needs it: the provider sends people back to this address"])
+    return openid
+
+
+def _open_provider(
+    openid: OpenIdSettings | None, settings: Settings, secrets: Secrets, store: AsyncStore, check_tenant: Callable[[str], None]
+) -> OpenIdProvider | None:
+    """The provider with which people sign in. Its module loads authlib, which most hosts do not need."""
+    if openid is None:
+        return None
+    from gateleg.host.openid_provider import open_provider
+
+    return open_provider(openid, settings, secrets, now=store.setup.now, ticks=store.setup.ticks, check_tenant=check_tenant)
 
 
 async def _load_model_keys(settings: ModelSettings, secrets: Secrets) -> dict[str, str]:

@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from gateleg.ai import ModelSettings
-from gateleg.host.application import OfferedTool, SearchHit
+from gateleg.host.application import AgentTool, OfferedTool, SearchHit
 from gateleg.host.item_keys import item_address, item_label, key_questions, key_text, table_address
 from gateleg.host.principal import Role, is_tenant_admin
 from gateleg.host.queues import NEWEST_JOBS, sees_job
@@ -337,16 +337,19 @@ async def job_subject(
 
 @dataclass
 class ToolCatalog:
-    """The agent tools of a host's applications. The host fills it once all applications have started."""
+    """The agent tools of a host: those of its applications, and its own actions. The host fills it once all applications have started."""
 
     applications: list[tuple[Application, Resources[Any]]] = field(default_factory=list)
+    #: actions of the host as tools, for callers with their roles
+    actions: list[AgentTool] = field(default_factory=list)
 
     def __call__(self, principal: Principal) -> list[OfferedTool]:
         """The tools that a principal may use."""
-        return [
+        offered = [
             OfferedTool(f"{application.name}.{tool.name}", application.name, tool)
             for application, resources in self.applications
             if application.tools is not None
             for tool in application.tools(resources)
-            if principal.may(tool.role)
         ]
+        offered += [OfferedTool(f"gateleg.{tool.name}", "gateleg", tool) for tool in self.actions]
+        return [entry for entry in offered if principal.may(entry.tool.role)]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gateleg.store.transports import AsyncTransport
-    from gateleg.store.transports.group_commit import GroupCommitTransport
+    from gateleg.store.transports.embedded import GroupCommitTransport
 
 __all__ = ["ChangeFeed"]
 
@@ -42,7 +42,7 @@ class ChangeFeed:
 
     def __init__(self, transport: AsyncTransport, seconds: tuple[float, float] = _FOLLOWER_SECONDS, *, own: bool = False) -> None:
         # Imported here because it needs the engine, which a program with a remote store does not load.
-        from gateleg.store.transports.group_commit import with_shared_commits
+        from gateleg.store.transports.embedded import with_shared_commits
 
         self._transport = with_shared_commits(transport)
         self._own = own

@@ -35,8 +35,18 @@ from gateleg.jobs.finish import finish
 from gateleg.jobs.foreign_jobs import adopt_jobs, find_set_aside, record_set_aside, set_aside, survey
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.leases import correct_delays, promote, reap, renew
-from gateleg.jobs.monitor.listing import archive_page, cancel_tree, jobs_page, own_jobs_page, read_log, read_update, tree
-from gateleg.jobs.monitor.stats import history, record_history, stats, write_counts
+from gateleg.jobs.monitor.listing import (
+    archive_page,
+    cancel_tree,
+    ids_beginning,
+    jobs_page,
+    own_jobs_page,
+    read_log,
+    read_update,
+    tree,
+    unfinished_tree,
+)
+from gateleg.jobs.monitor.stats import history, queue_names, record_history, stats, write_counts
 from gateleg.jobs.queue_context import (
     QueueContext,
     QueueSettings,
@@ -70,7 +80,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
     from gateleg.jobs.submission import Submission, Submitted
-    from gateleg.jobs.tables.queue_tables import QueueTables
+    from gateleg.jobs.tables.records import QueueTables
     from gateleg.store import WriteOperation
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
@@ -159,8 +169,8 @@ def _explained(method: Callable[..., Any], error: TypeError) -> TypeError:
     if raised_inside:
         return error
     _, *parameters = inspect.signature(method).parameters.values()
-    shown = inspect.Signature([parameter.replace(annotation=inspect.Parameter.empty) for parameter in parameters])
-    return WrongArgument(f"The arguments do not fit: {error}.", fix=f"Call it as {method.__name__}{shown}.")
+    signature = inspect.Signature([parameter.replace(annotation=inspect.Parameter.empty) for parameter in parameters])
+    return WrongArgument(f"The arguments do not fit: {error}.", fix=f"Call it as {method.__name__}{signature}.")
 
 
 class QueueVerbs:
@@ -244,6 +254,7 @@ class QueueVerbs:
     release_leader_lease = Verb(release_leader_lease)
     write_counts = Verb(write_counts)
     stats = Verb(stats)
+    queue_names = Verb(queue_names)
     history = Verb(history)
     record_history = Verb(record_history)
     jobs_page = Verb(jobs_page)
@@ -253,6 +264,8 @@ class QueueVerbs:
     archive_page = Verb(archive_page)
     tree = Verb(by_id(tree))
     cancel_tree = Verb(by_id(cancel_tree))
+    unfinished_tree = Verb(unfinished_tree)
+    ids_beginning = Verb(ids_beginning)
     schedule = Verb(schedule)
     schedules = Verb(schedules)
     schedules_page = Verb(schedules_page)

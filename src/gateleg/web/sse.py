@@ -18,6 +18,7 @@ from pydantic_core import to_jsonable_python
 
 from gateleg.host.application import Event, EventRoute, Listener
 from gateleg.host.host import Host
+from gateleg.host.job_views import JobDetail, LineView
 from gateleg.host.live import Follower, Hub, Topic
 from gateleg.host.queues import MAX_AGE_SECONDS
 from gateleg.jobs import AsyncQueue, Update, follow_async
@@ -26,7 +27,6 @@ from gateleg.jobs.tables import LogEntry
 from gateleg.web.access import only, principal_of
 from gateleg.web.api.calls import Viewing, refuse_set_aside
 from gateleg.web.api.jobs.queues import QueueStatsView
-from gateleg.web.api.jobs.views import JobDetail, LineView
 
 __all__ = ["EventStream", "event", "stream_headers"]
 

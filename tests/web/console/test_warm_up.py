@@ -20,7 +20,7 @@ settings = Settings(store="embedded::memory:", objects=f"dir:{sys.argv[1]}", dat
 async def main():
     async with Host.open(settings) as host:
         if len(sys.argv) > 2:
-            await host.keys.create("ann", __import__("gateleg.web").web.Role.ADMIN)
+            await host.keys.create("ann", __import__("gateleg.host").host.Role.ADMIN)
         stop = asyncio.Event()
         await serve(host, create_app(host), listen(settings), stop=stop, ready=stop.set, first=warm)
         print("pages open:", len(Client.instances))

@@ -17,12 +17,12 @@ from starlette.requests import ClientDisconnect
 
 from gateleg.host import Application, Principal, Resources, Role
 from gateleg.host.host import Host
+from gateleg.host.member_jobs import MemberJobs
 from gateleg.host.settings import Settings
 from gateleg.host.tables import PendingUpload
 from gateleg.jobs import JobContext, Jobs, ManualClock, Submission
 from gateleg.objects import DigestMismatch
 from gateleg.web.app import create_app
-from gateleg.web.member_jobs import MemberJobs
 from gateleg.web.uploads import OffsetMismatch, UploadKind, UploadNotFound, UploadRules, Uploads, WrongContent
 from gateleg.web.uploads.routes import upload_routes
 from tests.web.conftest import client_of

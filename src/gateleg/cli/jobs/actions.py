@@ -1,82 +1,22 @@
-"""`cancel` and `retry`.
-
-`submit`.
-
-The options of the commands that submit jobs: one for each attribute of a submission, as `gateleg.jobs.submission` declares them.
+"""`submit` and `submit-many`, and the options of commands that submit jobs: one for each attribute of a submission, as
+`gateleg.jobs.submission` declares them.
 """
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 import typer
 
-from gateleg.cli.jobs.inspection import JobArgument, SubjectOption, TypeOption
-from gateleg.cli.jobs.queue_connection import QueueOption, find_id, opened_queue, submitting_queue
+from gateleg.cli.action_commands import perform_by_command
+from gateleg.cli.jobs.queue_connection import find_id, submitting_queue
 from gateleg.commands.opening import read_config, settings_from
 from gateleg.commands.options import AppOption, ConfigOption, JsonOption, PrefixOption, StoreOption
 from gateleg.commands.printing import MISUSED, fail
 from gateleg.jobs.submission import JobAttributes, RunAttributes
-
-
-def cancel(
-    job: JobArgument,
-    store: StoreOption = None,
-    prefix: PrefixOption = None,
-    app: AppOption = None,
-    config: ConfigOption = None,
-    reason: Annotated[str | None, typer.Option(help="The reason, shown with the job.")] = None,
-    tree: Annotated[bool, typer.Option("--tree", help="Also cancel all its descendants.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Do not wait for a running handler; its result will be rejected.")] = False,
-    json: JsonOption = False,
-) -> None:
-    """Cancel a job. A running job is asked to stop."""
-    from gateleg.cli.jobs.formats import plain
-    from gateleg.commands.printing import print_json
-
-    with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
-        name = find_id(opened, job)
-        cancel_tree, cancel_one = opened.cancel_tree, opened.cancel
-        done = cancel_tree(name, reason=reason, force=force) if tree else [cancel_one(name, reason=reason, force=force)]
-    if json:
-        print_json([plain(one) for one in done])
-        return
-    for one in done:
-        asked = one.cancel_requested is not None and not one.finished
-        typer.echo(f"{one.job_id} {'is asked to stop' if asked else f'is {one.status}'}")
-
-
-def retry(
-    job: Annotated[
-        str | None, typer.Argument(help="The job's id, or a prefix of it; without one, all failed jobs that match the options.")
-    ] = None,
-    store: StoreOption = None,
-    prefix: PrefixOption = None,
-    app: AppOption = None,
-    config: ConfigOption = None,
-    all: Annotated[bool, typer.Option("--all", help="All failed jobs.")] = False,
-    type: TypeOption = None,
-    subject: SubjectOption = None,
-    queue: QueueOption = None,
-    limit: Annotated[int, typer.Option(min=1, help="The maximum number.")] = 1000,
-    json: JsonOption = False,
-) -> None:
-    """Retry a failed or cancelled job, or all failed jobs of a type, a subject or a queue."""
-    from gateleg.cli.jobs.formats import plain
-    from gateleg.commands.printing import print_json
-
-    if job is None and not (all or type or subject or queue):
-        fail("pass a job id, or select jobs with --all, --type, --subject or --queue", MISUSED)
-    with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
-        if job is not None:
-            done = [opened.retry(find_id(opened, job))]
-        else:
-            done = opened.retry_failed(job_type=type, subject=subject, queue=queue, limit=limit)
-    if json:
-        print_json([plain(one) for one in done])
-    else:
-        typer.echo(f"{len(done):,} {'job waits' if len(done) == 1 else 'jobs wait'} again")
 
 
 class _Words(NamedTuple):
@@ -139,9 +79,9 @@ def submit(
     **attributes: Any,
 ) -> None:
     """Submit a job; prints its id."""
-    from gateleg.cli.jobs.formats import plain
     from gateleg.cli.jobs.inspection import print_updates
     from gateleg.commands.printing import print_json
+    from gateleg.host.actions.jobs import NewJob, SubmissionResult, submit_job
 
     given = read_config(config)
     settings = settings_from(settings_file, store=store, prefix=prefix)
@@ -150,10 +90,45 @@ def submit(
             attributes["dependencies"] = [find_id(opened, text) for text in attributes["dependencies"]]
         if "parent_job_id" in attributes:
             attributes["parent_job_id"] = find_id(opened, attributes["parent_job_id"])
-        answer = opened.submit(JobAttributes.read(attributes).submission(job_type, given, created_by="command line"))
+        new = NewJob(job_type=job_type, config=given, **JobAttributes.read(attributes).model_dump(exclude_unset=True))
+        answer, _ = perform_by_command(submit_job, settings, new, app=app, jobs=opened.context.jobs)
         if json:
-            print_json({"created": answer.created, "job": plain(answer.job)})
+            print_json(SubmissionResult.of(answer).model_dump(mode="json"))
         else:
             typer.echo(str(answer.job.job_id))
         if follow:
             print_updates(opened, answer.job.job_id)
+
+
+def submit_many(
+    document: Annotated[
+        str,
+        typer.Argument(help='A file with a JSON list of jobs: [{"job_type": ..., "config": {...}}]; - reads standard input.'),
+    ],
+    app: AppOption = None,
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    settings_file: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Submit several jobs, which may depend on each other; prints their ids. If one of them is refused, none is submitted."""
+    from pydantic import ValidationError
+
+    from gateleg.commands.printing import print_json
+    from gateleg.host.actions.jobs import NewJobs, submit_jobs
+
+    try:
+        content = sys.stdin.read() if document == "-" else Path(document).read_text()
+        new = NewJobs.model_validate_json(f'{{"jobs": {content}}}')
+    except OSError as error:
+        fail(f"cannot read {document}: {error.strerror or error}", MISUSED)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        fail(f"{document} is not a list of jobs: {'.'.join(str(part) for part in problem['loc'][1:])} {problem['msg']}", MISUSED)
+    settings = settings_from(settings_file, store=store, prefix=prefix)
+    with submitting_queue(settings, app, new.jobs[0].job_type, new.jobs[0].config) as opened:
+        answers, _ = perform_by_command(submit_jobs, settings, new, app=app, jobs=opened.context.jobs)
+    if json:
+        print_json(submit_jobs.reply(answers).model_dump(mode="json"))
+    else:
+        typer.echo("\n".join(str(answer.job.job_id) for answer in answers))

@@ -13,10 +13,10 @@ from gateleg.commands.opening import explaining_bad_settings, opened, print_new_
 from gateleg.commands.printing import FAILED, MISUSED, fail
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gateleg.host.settings import Settings
-    from gateleg.jobs import Jobs, Queue, TableNames
+    from gateleg.jobs import AsyncQueue, Jobs, Queue, TableNames
     from gateleg.jobs.handlers import Handler
     from gateleg.store import Store
 
@@ -170,19 +170,35 @@ def find_id(queue: Queue, text: str) -> UUID:
 
     Prefixes are looked up among the jobs of the queue, which reads its whole tables once. Archived jobs need the full id.
     """
-    from gateleg.jobs import Job
+    if is_beginning(text):
+        return only_one(text, queue.ids_beginning(text))
+    bad = queue.find_set_aside(text) if may_be_set_aside(text) else None
+    return read_id(text) if bad is None else fail(bad.sentence, FAILED)
 
-    if not _BEGINNING.fullmatch(text):
-        bad = queue.find_set_aside(text) if text and not _WHOLE.fullmatch(text) else None
-        return read_id(text) if bad is None else fail(bad.sentence, FAILED)
-    begins = Job.job_id.begins_with(text.lower())
-    tables = [tables.all[0] for tables in queue.context.ledgers]
-    stored = [item["job_id"]["S"] for table in tables for item in queue.store.scan(table, filter=begins)]
-    # Other programs may write ids that are no UUIDs.
-    found = [UUID(job_id) for job_id in stored if _WHOLE.fullmatch(job_id)]
-    if len(found) > 1:
-        listed = "".join(f"\n  {job_id}" for job_id in sorted(found, key=str)[:10])
-        fail(f"{len(found):,} jobs have ids that start with {text}. Use a longer prefix:{listed}", FAILED)
-    if not found:
+
+async def find_id_of(queue: AsyncQueue, text: str) -> UUID:
+    """As `find_id`, with the queue of a host."""
+    if is_beginning(text):
+        return only_one(text, await queue.ids_beginning(text))
+    bad = await queue.find_set_aside(text) if may_be_set_aside(text) else None
+    return read_id(text) if bad is None else fail(bad.sentence, FAILED)
+
+
+def is_beginning(text: str) -> bool:
+    """Whether a text may be the beginning of a job id, rather than a whole one."""
+    return _BEGINNING.fullmatch(text) is not None
+
+
+def may_be_set_aside(text: str) -> bool:
+    """Whether a text may be the id of an item that is no valid job."""
+    return bool(text) and not _WHOLE.fullmatch(text)
+
+
+def only_one(text: str, ids: Sequence[UUID]) -> UUID:
+    """The only job id that starts with a text. Ends the command for none and for several."""
+    if len(ids) > 1:
+        listed = "".join(f"\n  {job_id}" for job_id in ids[:10])
+        fail(f"{len(ids):,} jobs have ids that start with {text}. Use a longer prefix:{listed}", FAILED)
+    if not ids:
         fail(f"no job in the queue has an id that starts with {text}; archived jobs need the full id", FAILED)
-    return found[0]
+    return ids[0]

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from uuid import UUID
 
 from gateleg.jobs.admin import cancel
 from gateleg.jobs.adoption import get_or_archived
@@ -19,12 +21,11 @@ from gateleg.jobs.rules import escape_undecodable
 from gateleg.jobs.tables.job import FINISHED, KEPT_LINES, Job, JobStatus, LogEntry, Logs, Progress, owner_of
 from gateleg.jobs.tables.records import ArchivedJob, EventChunk, LogChunk
 from gateleg.store import Page
-from gateleg.store.operations import page, query
+from gateleg.store.operations import page, query, scan
 from gateleg.store.operations.pages import merged_page
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Collection, Iterable, Iterator, Sequence
-    from uuid import UUID
 
     from gateleg.jobs.change_feed import ChangeFeed
     from gateleg.jobs.queue_context import QueueContext
@@ -83,9 +84,9 @@ def jobs_page(
             return [narrowed(of_worker, status)]
         return [narrowed(kind.in_status(status=each).reversed(), each) for each in (JobStatus if status is None else [status])]
 
-    asked = [question for member in context.members for question in questions(member.tables.job)]
-    found = yield from _page_of(asked, context, limit=limit, cursor=cursor)
-    return replace(found, items=_latest_versions(found))
+    queries = [question for member in context.members for question in questions(member.tables.job)]
+    jobs = yield from _page_of(queries, context, limit=limit, cursor=cursor)
+    return replace(jobs, items=_latest_versions(jobs))
 
 
 def _page_of(
@@ -177,7 +178,6 @@ _SUMMARY_WORDS = {
     JobStatus.PENDING: "waiting",
 }
 
-
 #: What a job of a tree has that another program has written without these attributes.
 _NEEDED: dict[str, Any] = {"status": JobStatus.PENDING, "job_type": "unknown", "created_at": datetime.min.replace(tzinfo=UTC)}
 
@@ -247,21 +247,21 @@ def tree(context: QueueContext, job_id: UUID) -> Flow[Branch]:
 
 def _descendants(context: QueueContext, job: Job | ArchivedJob) -> Flow[list[dict[str, Any]]]:
     root, path = _place(job)
-    found: list[dict[str, Any]] = []
+    descendants: list[dict[str, Any]] = []
     for member in context.members:
         question = member.tables.job.in_tree(root_job_id=root).where(Job.tree_path.begins_with(f"{path}/"))
-        found += yield from collect_stream(query(question, project=_ATTRIBUTES), context)
-    return sorted(found, key=lambda values: (values["created_at"], values["job_id"])) if len(context.members) > 1 else found
+        descendants += yield from collect_stream(query(question, project=_ATTRIBUTES), context)
+    return sorted(descendants, key=lambda values: (values["created_at"], values["job_id"])) if len(context.members) > 1 else descendants
 
 
 def _archived(context: QueueContext, job: Job | ArchivedJob) -> Flow[list[dict[str, Any]]]:
     root, path = _place(job)
-    found: list[ArchivedBranch] = []
+    branches: list[ArchivedBranch] = []
     for member in context.members:
         branch = member.tables.archived_branch
         question = branch.in_tree(branch.tree_path.begins_with(f"{path}/"), root_job_id=root)
-        found += yield from collect_stream(query(question), context)
-    return [entry.model_dump(include={attribute.name for attribute in _ATTRIBUTES}) for entry in found]
+        branches += yield from collect_stream(query(question), context)
+    return [entry.model_dump(include={attribute.name for attribute in _ATTRIBUTES}) for entry in branches]
 
 
 def _place(job: Job | ArchivedJob) -> tuple[UUID, str]:
@@ -293,6 +293,26 @@ def _build(top: dict[str, Any], rest: Sequence[dict[str, Any]]) -> Branch:
     return branch(top)
 
 
+def ids_beginning(context: QueueContext, text: str) -> Flow[list[UUID]]:
+    """The ids of the queue's jobs that begin with a text, in order. Reads the whole tables once."""
+    ids: list[UUID] = []
+    for member in context.members:
+        items = yield from collect_stream(scan(member.tables.all[0], filter=Job.job_id.begins_with(text.lower())), context)
+        for item in items:
+            # Other programs may write ids that are no UUIDs.
+            with suppress(ValueError):
+                ids.append(UUID(item["job_id"]["S"]))
+    return sorted(ids, key=str)
+
+
+def unfinished_tree(context: QueueContext, job_id: UUID) -> Flow[list[UUID]]:
+    """The ids of a job, which may be in the archive, and of all jobs below it, without those that have finished; parents first."""
+    top = yield from get_or_archived(context, job_id)
+    below = yield from _descendants(context, top)
+    unfinished = [values["job_id"] for values in below if values["job_id"] != job_id and values.get("status") not in FINISHED]
+    return unfinished if top.status in FINISHED else [job_id, *unfinished]
+
+
 def cancel_tree(context: QueueContext, job_id: UUID, *, reason: str | None = None, force: bool = False) -> Flow[list[Job]]:
     """Cancel a job and its descendants, parents first, and return them as they are now. `reason` and `force` are as in `cancel`.
 
@@ -300,11 +320,7 @@ def cancel_tree(context: QueueContext, job_id: UUID, *, reason: str | None = Non
     """
     top = yield from cancel(context, job_id, reason=reason, force=force)
     cancelled, seen = [top], {job_id}
-    while True:
-        found = yield from _descendants(context, top)
-        fresh = [values["job_id"] for values in found if values["job_id"] not in seen and values.get("status") not in FINISHED]
-        if not fresh:
-            return cancelled
+    while fresh := [other for other in (yield from unfinished_tree(context, job_id)) if other not in seen]:
         for other in fresh:
             seen.add(other)
             try:
@@ -312,6 +328,7 @@ def cancel_tree(context: QueueContext, job_id: UUID, *, reason: str | None = Non
             except JobUnreadable:
                 # It is noted, and the rest of the tree is cancelled.
                 continue
+    return cancelled
 
 
 #: The maximum length of a line; longer ones are split.

@@ -74,6 +74,11 @@ class View:
         """The topics that pages follow."""
         return self.host.events
 
+    @property
+    def request_id(self) -> str | None:
+        """The id of the request that opened the page, for the audit log."""
+        return getattr(self.request.state, "request_id", None)
+
     def may(self, role: Role) -> bool:
         """Whether the caller has this role or a higher one. Pages hide the controls that the caller may not use."""
         return self.principal.may(role)
@@ -224,6 +229,9 @@ def _account_menu(view: View) -> None:
             ):
                 ui.icon("keyboard")
                 tag("span", "Keys")
+            with tag("a", classes="menu-item", href="/sessions", role="menuitem"):
+                ui.icon("devices")
+                tag("span", "Your sessions")
             if principal.key_id is not None:
                 with tag("a", classes="menu-item", href="/signout", role="menuitem"):
                     ui.icon("logout")

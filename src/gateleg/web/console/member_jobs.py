@@ -11,11 +11,13 @@ from uuid import UUID
 
 from nicegui import context, ui
 
+from gateleg.host.actions.jobs import CancelJob, JobTarget
 from gateleg.host.errors import Unknown
-from gateleg.host.principal import Role
+from gateleg.host.member_jobs import MemberJobs, member_actions
 from gateleg.jobs import Job, JobMissing, JobUnreadable
+from gateleg.web.console.actions import act
 from gateleg.web.console.cells import BY_STATUS, Column, Row, ago_cell, badge_of, chip, chip_cell, id_cell
-from gateleg.web.console.dialogs import button, carry_out
+from gateleg.web.console.dialogs import button
 from gateleg.web.console.failures import empty
 from gateleg.web.console.frame import Crumb, current_view, frame
 from gateleg.web.console.jobs.actions import may_cancel, may_retry
@@ -25,7 +27,7 @@ from gateleg.web.console.lists import pager
 from gateleg.web.console.live import follow
 from gateleg.web.console.markup import tag
 from gateleg.web.console.widgets import Grid, LogView
-from gateleg.web.member_jobs import ARTIFACTS, MemberJobs
+from gateleg.web.member_jobs import ARTIFACTS
 
 if TYPE_CHECKING:
     from gateleg.host.application import Application
@@ -128,17 +130,10 @@ async def job_part(view: View, mine: MemberJobs, job: Job | ArchivedJob, *, base
 
 
 def _show_head(view: View, mine: MemberJobs, story: JobWithLog, head: Any, *, changes: bool) -> None:
-    job, queue = story.job, mine.resources.queue
+    job = story.job
 
-    async def cancel() -> None:
-        await mine.changeable(job.job_id)
-        await queue.cancel_tree(job.job_id)
-        await mine.resources.audit.note(view.principal, f"{mine.application.name}.job.cancel-tree", str(job.job_id))
-
-    async def retry() -> None:
-        await mine.changeable(job.job_id)
-        await queue.retry(job.job_id)
-        await mine.resources.audit.note(view.principal, f"{mine.application.name}.job.retry", str(job.job_id))
+    _, cancel, retry = member_actions(mine.application)
+    target = job.job_id
 
     head.clear()
     with head:
@@ -146,6 +141,6 @@ def _show_head(view: View, mine: MemberJobs, story: JobWithLog, head: Any, *, ch
         if isinstance(job, Job) and job.progress is not None:
             tag("span", f"{job.progress.fraction:.0%} {job.progress.message}", "meta num")
         if changes and isinstance(job, Job) and may_cancel(job):
-            button("Cancel", lambda: carry_out(view, Role.MEMBER, cancel, "Cancelled"), icon="cancel", look="small")
+            button("Cancel", lambda: act(view, cancel, CancelJob(job_id=target), confirmed=True), icon="cancel", look="small")
         if changes and may_retry(job):
-            button("Retry", lambda: carry_out(view, Role.MEMBER, retry, "Retried"), icon="replay", look="small first")
+            button("Retry", lambda: act(view, retry, JobTarget(job_id=target)), icon="replay", look="small first")

@@ -31,6 +31,7 @@ from gateleg.host.principal import LOCAL
 from gateleg.web.console import error_pages, jobs, member_jobs, migrations, objects, overview, search, settings, tables, tenant
 from gateleg.web.console.frame import KEYS, Console
 from gateleg.web.console.lists import silence_late_responses
+from gateleg.web.console.settings import sessions
 from gateleg.web.console.theme import tokens_css
 from gateleg.web.envelope import error_response
 
@@ -71,6 +72,7 @@ def mount(app: FastAPI, host: Host) -> None:
     migrations.register()
     objects.register()
     settings.register()
+    sessions.register()
     tenant.register()
     search.register()
     error_pages.register()

@@ -1,7 +1,7 @@
 import pytest
 
 from gateleg.jobs import Job, JobStatus
-from gateleg.web.console.jobs.actions import SelectedJobs, may_cancel, may_force, may_prioritise, may_retry, summary
+from gateleg.web.console.jobs.actions import SelectedJobs, may_cancel, may_force, may_prioritise, may_retry
 from tests.web.console.jobs.samples import NOW, job, number
 
 
@@ -26,8 +26,3 @@ def test_only_selected_jobs_that_a_deed_fits_are_meant() -> None:
     choice = SelectedJobs(known={str(one.job_id): one for one in (failed, waiting)})
     choice.take([str(failed.job_id), str(waiting.job_id), "gone"])
     assert choice.jobs(may_retry) == [failed]
-
-
-def test_what_came_of_a_deed_on_many_is_counted() -> None:
-    assert summary(3, 0, "retried") == "3 retried"
-    assert summary(3, 1, "retried") == "3 retried, 1 had changed"

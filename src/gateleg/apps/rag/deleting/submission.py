@@ -21,9 +21,9 @@ from gateleg.apps.rag.errors import NotActive, RagError
 from gateleg.apps.rag.repositories import get_repository
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.tables import Collection, CollectionStatus, Document, IngestionType, Repository, RepositoryStatus
+from gateleg.host import submitted_by
 from gateleg.jobs import JobMissing, JobStatus, Submission
 from gateleg.store import TransactionCanceled, patch
-from gateleg.web.member_jobs import submitted_by
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

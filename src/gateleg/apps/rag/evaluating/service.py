@@ -17,8 +17,8 @@ from gateleg.apps.rag.evaluating.tables import MOST_QUESTIONS, EvaluationRun, Go
 from gateleg.apps.rag.searching.requests import SearchRequest
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.tables import Chunk, Document
+from gateleg.host import submitted_by
 from gateleg.jobs import Submission
-from gateleg.web.member_jobs import submitted_by
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

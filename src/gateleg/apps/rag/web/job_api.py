@@ -13,11 +13,11 @@ from gateleg.apps.rag.repositories import get_repository
 from gateleg.apps.rag.subjects import parse_subject
 from gateleg.apps.rag.web.views import View
 from gateleg.host.errors import Unknown
+from gateleg.host.job_views import JobDetail
+from gateleg.host.member_jobs import MemberJobs
 from gateleg.jobs import Job
 from gateleg.jobs.tables import ArchivedJob
 from gateleg.web.api.calls import ApiCall, Using
-from gateleg.web.api.jobs.views import JobDetail
-from gateleg.web.member_jobs import MemberJobs
 
 router = APIRouter()
 

@@ -1,19 +1,19 @@
 """`/api/jobs`: list and submit jobs, and cancel or retry many at once."""
 
 from typing import Annotated, Any
-from uuid import UUID
 
-from fastapi import APIRouter, Depends, Query, Response
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Depends, Query
+from pydantic import Field
 
 from gateleg.host.errors import BadRequest
+from gateleg.host.job_views import JobView, TypeView, UnreadableJobView, WorkerView
 from gateleg.jobs import JobStatus
-from gateleg.jobs.submission import JobAttributes
-from gateleg.web.api.calls import Operating, Viewing
-from gateleg.web.api.jobs.views import JobDetail, JobListing, JobView, TypeView, UnreadableJobView, WorkerView
+from gateleg.jobs.queue_context import UnreadableJob
+from gateleg.store import Page
+from gateleg.web.api.calls import Viewing
 from gateleg.web.api.pages import Cursor, Limit, Listing, page_by_key
 
-__all__ = ["SubmissionResult"]
+__all__ = ["JobListing"]
 
 router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
 #: The maximum number of jobs that one request may submit or act on.
@@ -33,32 +33,18 @@ def _job_type(
 TypeFilter = Annotated[str | None, Depends(_job_type)]
 
 
-class NewJob(JobAttributes, defer_build=False):
-    """A job to submit. Its type provides the defaults."""
+class JobListing(Listing[JobView]):
+    """One page of jobs."""
 
-    job_type: Annotated[Text, Field(examples=["demo.decades"])]
-    config: dict[str, Any] = Field(default={}, validation_alias=AliasChoices("config", "job_config"), examples=[{}])
+    unreadable: list[UnreadableJobView] = Field(
+        default=[], description="Items that belong on this page, but are not valid jobs: another program has written them."
+    )
 
-
-class SubmissionResult(BaseModel):
-    """The result of a submission."""
-
-    job: JobDetail
-    created: bool = Field(description="False if the key was taken; `job` is then the existing job.")
-
-
-class NewJobs(BaseModel):
-    """Jobs to submit together: all of them, or none."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    jobs: list[NewJob] = Field(min_length=1, max_length=MAX_JOBS_PER_REQUEST)
-
-
-class SubmissionResults(BaseModel):
-    """The results of submissions, in order."""
-
-    jobs: list[SubmissionResult]
+    @classmethod
+    def of(cls, page: Page[Any]) -> "JobListing":
+        """A page of the queue or of the archive."""
+        unreadable = [UnreadableJobView.of(UnreadableJob.of(bad)) for bad in page.unreadable]
+        return cls(items=[JobView.of(job) for job in page], next=page.next, unreadable=unreadable)
 
 
 @router.get("")
@@ -87,28 +73,6 @@ async def list_jobs(
         cursor=cursor,
     )
     return JobListing.of(page)
-
-
-@router.post("", status_code=201)
-async def submit(call: Operating, new: NewJob, response: Response) -> SubmissionResult:
-    """Submit a job. Returns 200 instead of 201 if its key was taken."""
-    answer = await call.host.queue.submit(new.submission(new.job_type, new.config, created_by=call.principal.name))
-    if answer.created:
-        await call.note("job.submit", str(answer.job.job_id), job_type=answer.job.job_type, queue=answer.job.queue)
-    else:
-        response.status_code = 200
-    response.headers["Location"] = f"/api/jobs/{answer.job.job_id}"
-    return SubmissionResult(job=JobDetail.of(answer.job), created=answer.created)
-
-
-@router.post("/bulk", status_code=201)
-async def submit_many(call: Operating, new: NewJobs) -> SubmissionResults:
-    """Submit several jobs, which may depend on each other. If one of them is refused, none is submitted."""
-    answers = await call.host.queue.submit_many(
-        [job.submission(job.job_type, job.config, created_by=call.principal.name) for job in new.jobs]
-    )
-    await call.note("job.submit-many", answers[0].job.job_type, count=len(answers), created=sum(one.created for one in answers))
-    return SubmissionResults(jobs=[SubmissionResult(job=JobDetail.of(one.job), created=one.created) for one in answers])
 
 
 @router.get("/types")
@@ -142,50 +106,3 @@ async def list_unreadable(call: Viewing, limit: Limit = 50, cursor: Cursor = Non
     known, query = await call.host.queue.set_aside(), "/api/jobs/unreadable"
     page = page_by_key(known, lambda bad: bad.job_id, secret=call.host.secret, query=query, limit=limit, cursor=cursor)
     return Listing(items=[UnreadableJobView.of(bad) for bad in page], next=page.next)
-
-
-class RetryFilter(BaseModel):
-    """Selects the failed jobs to retry: those that match all filters, or all without a filter."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    job_type: Text | None = None
-    queue: Text | None = None
-    subject: Text | None = None
-    limit: int = Field(default=MAX_JOBS_PER_REQUEST, ge=1, le=MAX_JOBS_PER_REQUEST)
-
-
-class ChangedJobs(BaseModel):
-    """The jobs that were changed."""
-
-    jobs: list[JobView]
-
-
-@router.post("/retry")
-async def retry_failed(call: Operating, filters: RetryFilter) -> ChangedJobs:
-    """Retry failed jobs, oldest first."""
-    jobs = await call.host.queue.retry_failed(**filters.model_dump())
-    await call.note("job.retry-failed", filters.job_type or filters.queue or filters.subject or "all", count=len(jobs))
-    return ChangedJobs(jobs=[JobView.of(job) for job in jobs])
-
-
-class JobSelection(BaseModel):
-    """Jobs by their ids."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    job_ids: list[UUID] = Field(min_length=1, max_length=MAX_JOBS_PER_REQUEST)
-    reason: Text | None = None
-    force: bool = Field(default=False, description="Take running jobs from their workers instead of asking them to stop.")
-
-
-@router.post("/cancel")
-async def cancel_many(call: Operating, selection: JobSelection) -> ChangedJobs:
-    """Cancel jobs. Finished jobs stay as they are. If one of the ids does not exist, nothing is cancelled."""
-    for job_id in selection.job_ids:
-        await call.host.queue.get(job_id)
-    jobs = [await call.host.queue.cancel(job_id, reason=selection.reason, force=selection.force) for job_id in selection.job_ids]
-    await call.note(
-        "job.cancel-many", f"{len(jobs)} jobs", reason=selection.reason, job_ids=[str(job_id) for job_id in selection.job_ids[:50]]
-    )
-    return ChangedJobs(jobs=[JobView.of(job) for job in jobs])

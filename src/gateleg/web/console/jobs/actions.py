@@ -1,24 +1,23 @@
-"""Actions on jobs: which ones a job allows (pure), and running them on a selection, with entries in the audit log.
-
-`/jobs/changes`: changes of tables that an application's handler failed to process, to be repeated.
+"""Which actions a job allows (pure), and the bar of actions on selected jobs. `/jobs/changes`: changes of tables that an application's
+handler failed to process, to be repeated.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
+from gateleg.host.actions.jobs import archive_jobs, cancel_jobs, prioritise_jobs, retry_jobs
 from gateleg.host.change_consumers import REPEAT_JOB, RepeatedChanges
 from gateleg.host.live import Topic
 from gateleg.host.principal import Role
-from gateleg.jobs import Job, JobError, JobStatus, Submission, WrongState
-from gateleg.jobs.retention import Archiver
+from gateleg.jobs import Job, JobStatus, Submission
 from gateleg.jobs.table_streams import FailedChange
+from gateleg.web.console.actions import act
 from gateleg.web.console.cells import Column, Row, ago_cell, button_cell, id_cell, mono_cell
 from gateleg.web.console.dialogs import button, carry_out
 from gateleg.web.console.failures import empty
@@ -29,11 +28,11 @@ from gateleg.web.console.lists import PAGE_TIMEOUT_SECONDS, address, live_list, 
 from gateleg.web.console.markup import tag
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Hashable
-    from uuid import UUID
+    from collections.abc import Callable
 
     from nicegui.element import Element
 
+    from gateleg.host.actions import Action
     from gateleg.jobs.tables import ArchivedJob
     from gateleg.store import Page
     from gateleg.web.console.live import LiveIndicator
@@ -84,60 +83,21 @@ class SelectedJobs:
         return [job for one in self.ids if (job := self.known.get(one)) is not None and fits(job)]
 
 
-def summary(done: int, refused: int, word: str) -> str:
-    """The result of a bulk action: `3 retried, 1 had changed`."""
-    return f"{done} {word}" + (f", {refused} had changed" if refused else "")
-
-
-async def on_each(view: View, jobs: list[Job], action: str, act: Callable[[UUID], Awaitable[object]]) -> Counter[str]:
-    """Run an action on several jobs; a job that has changed state meanwhile does not stop the others."""
-    counts: Counter[str] = Counter()
-    for job in jobs:
-        try:
-            await act(job.job_id)
-        except JobError:
-            counts["refused"] += 1
-            continue
-        counts["done"] += 1
-        await view.host.audit.note(view.principal, action, str(job.job_id))
-    return counts
-
-
-def bulk_bar(view: View, choice: SelectedJobs, topic: Hashable, *, archives: bool = False) -> Element:
+def bulk_bar(view: View, choice: SelectedJobs, *, archives: bool = False) -> Element:
     """The bar above a list while rows are selected. With `archives`, failed jobs can be moved to the archive."""
-    queue = view.host.queue
-    archivist = Archiver(queue, view.host.objects)
 
-    async def put_away(job_id: UUID) -> None:
-        if not await archivist.archive(choice.known[str(job_id)]):
-            raise WrongState(f"The job {job_id} has changed since it was listed.")
-
-    async def all_of(jobs: list[Job], action: str, word: str, act: Callable[[UUID], Awaitable[object]]) -> None:
-        said: list[str] = []
-
-        async def work() -> None:
-            counts = await on_each(view, jobs, action, act)
-            said.append(summary(counts["done"], counts["refused"], word))
-
-        if await carry_out(view, Role.OPERATOR, work):
-            ui.notification(said[0], icon="check", timeout=3, position="bottom")
-            if choice.grid is not None:
-                choice.grid.clear_choice()
-            view.live.refresh(topic)
+    async def on_all(action: Action[Any, Any], fits: Callable[[Job], bool], **options: Any) -> None:
+        ids = [job.job_id for job in choice.jobs(fits)]
+        if await act(view, action, action.input(job_ids=ids, **options), confirmed=True) and choice.grid is not None:
+            choice.grid.clear_choice()
 
     with tag("div", classes="bulk", role="toolbar", aria_label="Selected jobs") as bar:
         count = tag("span", "", "strong")
-        retry = button("Retry", lambda: all_of(choice.jobs(may_retry), "job.retry", "retried", queue.retry), look="small")
-        cancel = button("Cancel", lambda: all_of(choice.jobs(may_cancel), "job.cancel", "cancelled", queue.cancel), look="small")
-        archive = button("Archive", lambda: all_of(choice.jobs(may_archive), "job.archive", "archived", put_away), look="small")
+        retry = button(retry_jobs.title, lambda: on_all(retry_jobs, may_retry), look="small")
+        cancel = button(cancel_jobs.title, lambda: on_all(cancel_jobs, may_cancel), look="small")
+        archive = button(archive_jobs.title, lambda: on_all(archive_jobs, may_archive), look="small")
         priority = Field("Priority", "50", kind="number", least=0, most=100)
-        sort = button(
-            "Set",
-            lambda: all_of(
-                choice.jobs(may_prioritise), "job.priority", "moved", lambda one: queue.set_priority(one, int(priority.text or 50))
-            ),
-            look="small",
-        )
+        sort = button("Set", lambda: on_all(prioritise_jobs, may_prioritise, priority=int(priority.text or 50)), look="small")
     bar.set_visibility(False)
 
     def changed() -> None:

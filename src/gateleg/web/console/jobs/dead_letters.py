@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from gateleg.host.actions.jobs import MAX_JOBS, archive_jobs, retry_jobs
 from gateleg.host.live import Topic
 from gateleg.host.principal import Role
-from gateleg.jobs import Job, JobStatus, WrongState
+from gateleg.jobs import Job, JobStatus
 from gateleg.jobs.monitor import last_failure
-from gateleg.jobs.retention import Archiver
+from gateleg.web.console.actions import act
 from gateleg.web.console.cells import Column, Row, ago_cell, button_cell, id_cell, meta_cell
-from gateleg.web.console.dialogs import carry_out
 from gateleg.web.console.failures import empty
-from gateleg.web.console.forms import confirm
 from gateleg.web.console.frame import View, frame
 from gateleg.web.console.jobs.actions import SelectedJobs, bulk_bar
 from gateleg.web.console.jobs.job_details import short_kind
@@ -32,12 +31,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from gateleg.jobs import AsyncQueue
     from gateleg.store import Page
 
 _PAGE_SIZE = 100
-#: The maximum number of jobs that are retried or archived at once.
-MAX_JOBS = 1000
 COLUMNS = (
     Column("type", "Type"),
     Column("error", "Error", wraps=True),
@@ -137,10 +133,10 @@ def _list(view: View, topic: Topic[Page[Job]], first: Page[Job], pulse: LiveIndi
     choice = SelectedJobs()
     with tag("section", classes="card tight", aria_label="By error") as kinds:
         columns = GROUPS if operator else GROUPS[:-1]
-        groups = Grid("By error", columns, on_action=lambda row, verb: _act_on_group(view, row, verb, topic))
+        groups = Grid("By error", columns, on_action=lambda row, verb: _act_on_group(view, row, verb))
     with tag("section", classes="card tight", aria_label="Failed jobs"):
         if operator:
-            bulk_bar(view, choice, topic.name, archives=True)
+            bulk_bar(view, choice, archives=True)
         grid = Grid("Failed jobs", COLUMNS, on_choose=choice.take if operator else None)
         choice.grid = grid
         with tag("div") as nothing:
@@ -174,51 +170,10 @@ def _group_row(group: FailureGroup, *, deeds: bool, alone: bool) -> Row:
     return Row(f"{group.job_type} {group.kind}", {**cells, "deeds": [*retries, button_cell("archive", "Archive these")] if deeds else None})
 
 
-async def _act_on_group(view: View, row: str, verb: str, topic: Topic[Page[Job]]) -> None:
+async def _act_on_group(view: View, row: str, verb: str) -> None:
     job_type, kind = row.split(" ", 1)
     only = None if verb == "type" else kind
     which = f"{job_type} jobs" + (f" with {short_kind(only)}" if only is not None else "")
-    archives = verb == "archive"
-    effect = "They move to the archive, where they can still be read" if archives else "Each is retried from the start"
-    ask = "Archive" if archives else "Retry"
-    if not await confirm(f"{ask} all failed {which}?", f"{effect}, up to {MAX_JOBS:,} of them.", verb=f"{ask} all", harmless=True):
-        return
-    said: list[str] = []
-
-    async def work() -> None:
-        act = archive_all(view, job_type, kind) if archives else retry_all(view.host.queue, job_type, only)
-        count = await act
-        action = "job.archive-failed" if archives else "job.retry-failed"
-        await view.host.audit.note(view.principal, action, job_type, kind=only, count=count)
-        said.append(f"{count} {'archived' if archives else 'retried'}")
-
-    if await carry_out(view, Role.OPERATOR, work):
-        ui.notification(said[0], icon="check", timeout=3, position="bottom")
-        view.live.refresh(topic.name)
-
-
-async def retry_all(queue: AsyncQueue, job_type: str, kind: str | None) -> int:
-    """Retry the failed jobs of a type, with one kind of error or all. Returns their number."""
-    if kind is None:
-        return len(await queue.retry_failed(job_type=job_type, limit=MAX_JOBS))
-    count = 0
-    for job in await _failed(queue, job_type, kind):
-        try:
-            await queue.retry(job.job_id)
-        except WrongState:
-            # Somebody else has already retried it.
-            continue
-        count += 1
-    return count
-
-
-async def archive_all(view: View, job_type: str, kind: str) -> int:
-    """Archive the failed jobs of a type with one kind of error. Returns their number."""
-    archivist = Archiver(view.host.queue, view.host.objects)
-    return sum([await archivist.archive(job) for job in await _failed(view.host.queue, job_type, kind)])
-
-
-async def _failed(queue: AsyncQueue, job_type: str, kind: str) -> list[Job]:
-    # The class of an error is inside the attempts, which a filter expression cannot search.
-    failed = await queue.jobs_where(lambda job: job.in_status(status=JobStatus.FAILED).filter(Job.job_type == job_type))
-    return [job for job in failed if kind_of(job) == kind][:MAX_JOBS]
+    action = archive_jobs if verb == "archive" else retry_jobs
+    choice = action.input(status=JobStatus.FAILED, job_type=job_type, error_kind=only)
+    await act(view, action, choice, loss=f"All failed {which}, up to {MAX_JOBS:,}. {action.asks}")

@@ -11,12 +11,14 @@ from uuid import UUID
 from nicegui import context, ui
 
 from gateleg.durations import duration
+from gateleg.host.actions.jobs import CancelJob, JobPriority, JobTarget, cancel_job, cancel_tree, retry_job, set_priority
 from gateleg.host.principal import Role
 from gateleg.jobs import JobMissing, JobUnreadable
+from gateleg.web.console.actions import act
 from gateleg.web.console.cells import BY_STATUS, chip
-from gateleg.web.console.dialogs import button, carry_out, sheet
+from gateleg.web.console.dialogs import button, sheet
 from gateleg.web.console.failures import empty
-from gateleg.web.console.forms import Field, confirm
+from gateleg.web.console.forms import Field
 from gateleg.web.console.frame import Tabs, View, current_view, frame
 from gateleg.web.console.jobs import job_panels
 from gateleg.web.console.jobs.actions import may_cancel, may_force, may_prioritise, may_retry
@@ -29,7 +31,7 @@ from gateleg.web.console.live import LiveIndicator, RedrawCache, follow
 from gateleg.web.console.markup import ago, short_id, shortened, since, tag
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
     from gateleg.host import Found
     from gateleg.host.host import Host
@@ -306,40 +308,37 @@ class Heading:
         if below:
             button("Cancel tree", self._cancel_below, icon="cancel", look="danger")
         elif may_cancel(job):
-            queue = self._view.host.queue
-            button("Cancel", lambda: self._do("job.cancel", lambda: queue.cancel(job.job_id), "Cancelled"), icon="cancel", look="danger")
-
-    async def _do(self, action: str, act: Callable[[], Awaitable[object]], done: str, *, on: UUID | None = None, **details: Any) -> None:
-        view, job_id = self._view, str(on or self._view.request.path_params["job_id"])
-
-        async def work() -> None:
-            await act()
-            await view.host.audit.note(view.principal, action, job_id, **details)
-
-        if await carry_out(view, Role.OPERATOR, work, done):
-            view.live.refresh_all()
+            button("Cancel", lambda: self._cancel(job), icon="cancel", look="danger")
 
     async def retry(self) -> None:
         """Retry the job."""
-        job_id = UUID(str(self._view.request.path_params["job_id"]))
-        await self._do("job.retry", lambda: self._view.host.queue.retry(job_id), "The job waits for a worker again")
+        await act(self._view, retry_job, JobTarget(job_id=UUID(str(self._view.request.path_params["job_id"]))))
 
     async def _cancel_below(self) -> None:
         if self._branch is not None:
             await self.cancel_tree(self._branch)
 
+    async def _cancel(self, job: Job) -> None:
+        with sheet("Cancel the job?") as dialog:
+            tag("p", "A waiting job is cancelled at once, a running one is asked to stop.", "meta")
+            reason = Field("Reason", placeholder="optional, shown with the job", on_enter=lambda: dialog.submit(reason.text))
+            with tag("div", classes="deeds"):
+                button("Keep it", lambda: dialog.submit(None))
+                button("Cancel it", lambda: dialog.submit(reason.text), look="danger first")
+        answer = await dialog
+        dialog.delete()
+        if isinstance(answer, str):
+            await act(self._view, cancel_job, CancelJob(job_id=job.job_id, reason=answer.strip()[:500] or None))
+
     async def cancel_tree(self, branch: Branch) -> None:
         """Confirm, and cancel a job with all unfinished jobs below it."""
         count = branch.unfinished
         loss = f"{count:,} {'job that has' if count == 1 else 'jobs that have'} not ended {'is' if count == 1 else 'are'} cancelled."
-        if await confirm("Cancel the whole tree?", loss, verb="Cancel all"):
-            cancel = self._view.host.queue.cancel_tree
-            await self._do("job.cancel-tree", lambda: cancel(branch.job_id), "The tree was cancelled", on=branch.job_id)
+        await act(self._view, cancel_tree, CancelJob(job_id=branch.job_id), loss=loss)
 
     async def _force(self, job: Job) -> None:
         loss = "The worker was asked to stop, but has not done so yet. Unsaved work of this attempt will be lost."
-        if await confirm("Take the job from its worker?", loss, verb="Stop now"):
-            await self._do("job.cancel", lambda: self._view.host.queue.cancel(job.job_id, force=True), "Stopped", force=True)
+        await act(self._view, cancel_job, CancelJob(job_id=job.job_id, force=True), loss=loss)
 
     async def _ask_priority(self, job: Job) -> None:
         with sheet("Priority") as dialog:
@@ -351,8 +350,7 @@ class Heading:
         answer = await dialog
         dialog.delete()
         if isinstance(answer, str) and answer.isdigit() and int(answer) <= 100:
-            queue = self._view.host.queue
-            await self._do("job.priority", lambda: queue.set_priority(job.job_id, int(answer)), f"Priority {answer}", priority=int(answer))
+            await act(self._view, set_priority, JobPriority(job_id=job.job_id, priority=int(answer)))
 
 
 def open_below(details: JobDetails, branch: Branch | None) -> bool:

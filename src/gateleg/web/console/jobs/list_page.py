@@ -124,7 +124,7 @@ def _select(name: str, anything: str, value: str | None, known: list[str]) -> No
 def _list(view: View, filters: Filters, topic: Topic[JobRows], first: JobRows, pulse: LiveIndicator) -> None:
     choice = SelectedJobs()
     with tag("section", classes="card tight", aria_label="Jobs"):
-        bar = bulk_bar(view, choice, topic.name) if view.may(Role.OPERATOR) else None
+        bar = bulk_bar(view, choice) if view.may(Role.OPERATOR) else None
         grid = Grid("Jobs", COLUMNS, on_choose=None if bar is None else choice.take)
         choice.grid = grid
         nothing = tag("div")

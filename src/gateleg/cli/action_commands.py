@@ -1,0 +1,199 @@
+"""Commands of actions: what is in the path of an action's route is an argument, the other fields of its input are options.
+
+Actions that share a command are told apart by their flags (`--tree`), and a bulk by the missing argument: `gateleg jobs cancel JOB` cancels
+one job, `gateleg jobs cancel --queue mail` all of a queue.
+"""
+
+import asyncio
+import inspect
+import re
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from enum import Enum
+from types import NoneType, UnionType
+from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
+
+import typer
+from pydantic import ValidationError
+
+from gateleg.commands.opening import require_store, settings_from
+from gateleg.commands.options import AppOption, ConfigOption, JsonOption, ObjectsOption, PrefixOption, StoreOption
+from gateleg.commands.printing import FAILED, MISUSED, fail, print_json
+
+if TYPE_CHECKING:
+    from gateleg.host.actions import Action, ActionCall
+    from gateleg.host.settings import Settings
+    from gateleg.jobs import Jobs
+
+#: Options with other names than their fields, and shorter ones beside them.
+_FLAGS = {"job_type": ("--type",), "queue": ("--queue", "-q"), "limit": ("--limit", "-n"), "job_ids": ()}
+_SETTINGS = {
+    "store": StoreOption,
+    "prefix": PrefixOption,
+    "objects": ObjectsOption,
+    "app": AppOption,
+    "config": ConfigOption,
+    "json": JsonOption,
+}
+_PARAMETER = re.compile(r"\{(\w+)(?::path)?\}")
+
+
+def add_actions(app: typer.Typer, actions: "Iterable[Action[Any, Any]]", group: str) -> None:
+    """Add the commands of the actions whose command begins with the words of a group: `jobs`."""
+    commands: dict[str, list[Action[Any, Any]]] = {}
+    for action in actions:
+        words, _, name = action.command.rpartition(" ")
+        if words == group and not action.hand_made:
+            commands.setdefault(name, []).append(action)
+    for name, sharing in commands.items():
+        app.command(name=name, help=_help(sharing))(_command(sharing))
+
+
+def _help(sharing: "Sequence[Action[Any, Any]]") -> str:
+    others = [(f"With --{action.flag}" if action.flag else "Without the argument", action.help) for action in sharing[1:]]
+    return "\n\n".join([sharing[0].help, *(f"{when}: {help}" for when, help in others)])
+
+
+def _label(name: str) -> str:
+    return name.removesuffix("_id").upper()
+
+
+def arguments_of(action: "Action[Any, Any]") -> list[str]:
+    """The fields of an action's input that its command takes as arguments."""
+    return _PARAMETER.findall(action.http)
+
+
+def _command(sharing: "Sequence[Action[Any, Any]]") -> Callable[..., None]:
+    bulk = next((action for action in sharing if not arguments_of(action)), None)
+    fields = {name: info for action in sharing for name, info in action.input.model_fields.items() if _FLAGS.get(name) != ()}
+    arguments = arguments_of(sharing[0])
+    parameters = [_argument(name, fields[name], optional=bulk is not None) for name in arguments]
+    parameters += [_option(name, info) for name, info in fields.items() if name not in arguments]
+    parameters += [_switch(action) for action in sharing if action.flag]
+    parameters += [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False if name == "json" else None, annotation=annotation)
+        for name, annotation in _SETTINGS.items()
+    ]
+
+    def command(**values: Any) -> None:
+        from gateleg.cli.jobs.queue_connection import load_jobs
+
+        own = {name: values.pop(name) for name in _SETTINGS}
+        flagged = [action for action in sharing if action.flag and values.pop(f"flag_{action.flag}")]
+        sent = {name: value for name, value in values.items() if value not in (None, [], False)}
+        action = flagged[0] if flagged else sharing[0] if all(name in sent for name in arguments) else (bulk or sharing[0])
+        if action is bulk and not any(name in sent for name in bulk.choices):
+            fail(f"pass {' '.join(map(_label, arguments))}, or choose with options: {', '.join(map(_flag, bulk.choices))}", MISUSED)
+        unfit = [name for name in sent if name not in action.input.model_fields]
+        if unfit:
+            fail(f"{_flag(unfit[0])} does not go with {'an argument' if action is sharing[0] else 'this'}", MISUSED)
+        settings = settings_from(own["config"], store=own["store"], prefix=own["prefix"], objects=own["objects"])
+        jobs = load_jobs(settings, own["app"]) if action.submits else None
+        result, words = perform_by_command(action, settings, sent, app=own["app"], jobs=jobs)
+        if own["json"]:
+            print_json(action.reply(result).model_dump(mode="json"))
+        else:
+            typer.echo(words)
+
+    command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return command
+
+
+def perform_by_command(
+    action: "Action[Any, Any]", settings: "Settings", given: Any, *, app: str | None = None, jobs: "Jobs | None" = None
+) -> tuple[Any, str]:
+    """Perform an action as the user of the command line, who is an admin. Returns its result, also in words. Errors end the command.
+
+    `given` is the action's input, or its fields as they were typed.
+    """
+    from gateleg.errors import GatelegError
+
+    try:
+        return asyncio.run(_perform(action, settings, given, app, jobs))
+    except GatelegError as error:
+        fail(str(error), FAILED)
+
+
+async def _perform(action: "Action[Any, Any]", settings: "Settings", given: Any, app: str | None, jobs: "Jobs | None") -> tuple[Any, str]:
+    from gateleg.cli.jobs.queue_connection import find_id_of
+    from gateleg.host.actions import perform
+
+    async with acting(settings, app, jobs) as call:
+        if isinstance(given, dict):
+            if "job_id" in given:
+                given["job_id"] = await find_id_of(call.host.queue, given["job_id"])
+            try:
+                given = action.input.model_validate(given)
+            except ValidationError as error:
+                problem = error.errors()[0]
+                place = "".join(f"{_flag(str(part))}: " for part in problem["loc"][:1])
+                fail(f"{place}{problem['msg'].removeprefix('Value error, ')}", MISUSED)
+        result = await perform(action, call, given)
+        return result, action.done(result)
+
+
+@asynccontextmanager
+async def acting(settings: "Settings", app: str | None = None, jobs: "Jobs | None" = None) -> "AsyncIterator[ActionCall]":
+    """The host of the settings, with the queue tables that its store has and the job types `jobs`, and the user of the command line."""
+    from gateleg.cli.installed import installed_applications, loaded
+    from gateleg.cli.keys import command_line_principal
+    from gateleg.host import Application
+    from gateleg.host.actions import ActionCall
+    from gateleg.host.host import Host
+    from gateleg.host.queues import further_tables
+    from gateleg.host.tables import TABLES
+    from gateleg.jobs import AsyncQueue, Jobs
+    from gateleg.jobs.tables import PLAIN, tables_named
+
+    require_store(settings)
+    named = None if app is None else loaded(app, "jobs")
+    brought = further_tables([*installed_applications(settings), *([named] if isinstance(named, Application) else [])])
+    async with Host.open(settings, prepare=False, further=brought, visiting=True) as host:
+        await host.store.ensure_tables(*TABLES)
+        states = {names: await host.store.table_states(tables_named(names).all[0]) for names in (PLAIN, *brought)}
+        present = [names for names, state in states.items() if "MISSING" not in state.values()] or [PLAIN]
+        queue = AsyncQueue(host.store, jobs or Jobs(), host.queue.context.settings, tables=present[0], further=present[1:])
+        yield ActionCall(replace(host, queue=queue), command_line_principal())
+
+
+def _flag(name: str) -> str:
+    return (_FLAGS.get(name) or (f"--{name.replace('_', '-')}",))[0]
+
+
+def _argument(name: str, info: Any, *, optional: bool) -> inspect.Parameter:
+    label = _label(name)
+    help = info.description or f"The {label.lower()}{', or the beginning of its id' if name == 'job_id' else ''}."
+    option = typer.Argument(metavar=label, help=f"{help}{' Without it, all that the options select.' if optional else ''}")
+    default = None if optional else inspect.Parameter.empty
+    kind: Any = str | None if optional else str
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
+
+
+def _option(name: str, info: Any) -> inspect.Parameter:
+    """The parameter from which Typer makes an option. Texts are validated by the input's model."""
+    kind = _plain_kind(info.annotation)
+    flags = _FLAGS.get(name) or (f"--{name.replace('_', '-')}",)
+    required = info.is_required()
+    option = typer.Option(*flags, help=info.description or f"{name.replace('_', ' ').capitalize()}.")
+    default: Any = inspect.Parameter.empty if required else (False if kind is bool else None)
+    annotation = Annotated[kind, option] if required or kind is bool else Annotated[kind | None, option]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _plain_kind(annotation: Any) -> Any:
+    """The type that Typer parses an option as: numbers and switches, lists of texts, and texts."""
+    if get_origin(annotation) is Annotated:
+        return _plain_kind(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, UnionType):
+        return _plain_kind(next(part for part in get_args(annotation) if part is not NoneType))
+    if get_origin(annotation) in (list, set, frozenset, tuple):
+        return list[str]
+    if isinstance(annotation, type) and issubclass(annotation, bool | int | float) and not issubclass(annotation, Enum):
+        return annotation
+    return str
+
+
+def _switch(action: "Action[Any, Any]") -> inspect.Parameter:
+    option = typer.Option(f"--{action.flag}", help=action.help)
+    return inspect.Parameter(f"flag_{action.flag}", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, option])
