@@ -33,6 +33,8 @@ RULES: dict[tuple[str, str], int] = {
     ("GET", "/api/openapi.json"): VIEWER,
     ("GET", "/api/docs"): VIEWER,
     ("GET", "/api/docs.js"): VIEWER,
+    ("GET", "/api/docs/page.css"): VIEWER,
+    ("GET", "/api/docs/{name}"): VIEWER,
     ("GET", "/api/session"): MEMBER,
     ("GET", "/api/search"): MEMBER,
     # Members of a tenant see that tenant's; these here have none.
