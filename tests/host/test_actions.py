@@ -1,9 +1,12 @@
 """Actions: the same role, effect, audit entry and words at the API, on the command line, in the console and for agents."""
 
 import asyncio
+import json
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from uuid import UUID
 
 import pytest
@@ -60,25 +63,28 @@ def told(entry: AuditEntry) -> tuple[str, str, dict[str, Any]]:
 async def by_api(host: Host, settings: Settings, action: Action[Any, Any], given: Any) -> Any:
     method, path = action.http.split()
     sent = given.model_dump(mode="json", exclude_unset=True)
-    for name in [name for name in sent if "{" + name in path]:
-        path = path.replace("{" + name + "}", str(sent.pop(name))).replace("{" + name + ":path}", str(given))
+    for name in re.findall(r"\{(\w+)", path):
+        path = re.sub(r"\{\w+(:path)?\}", quote(str(sent.pop(name)), safe=""), path, count=1)
+    headers = {"If-Match": sent.pop(action.if_match)} if action.if_match in sent else {}
     async with client_of(create_app(host, console=False), token=host.local.token) as client:
-        answer = await client.request(method, path, json=sent)
+        answer = await client.request(method, path, json=sent or None, headers=headers)
     assert answer.status_code < 300, answer.text
-    return answer.json()
+    return answer.json() if answer.content else None
 
 
 async def by_command(host: Host, settings: Settings, action: Action[Any, Any], given: Any) -> Any:
     sent = given.model_dump(mode="json", exclude_unset=True)
     words = [*action.command.split(), *([f"--{action.flag}"] if action.flag else [])]
     for name, value in sent.items():
-        option = {"job_type": "--type"}.get(name, f"--{name.replace('_', '-')}")
+        option = {"job_type": "--type", "items": "--key"}.get(name, f"--{name.replace('_', '-')}")
         if "{" + name in action.http:
             words.append(str(value))
         elif value is True:
             words.append(option)
         else:
-            words += [option, str(value)]
+            for each in value if isinstance(value, list) else [value]:
+                text = each["key"] if name == "items" else json.dumps(each) if isinstance(each, dict) else str(each)
+                words += [option, text]
     options = ["--store", settings.store, "--objects", settings.objects]
     result = await asyncio.to_thread(CliRunner().invoke, command_line, [*words, *options])
     assert result.exit_code == 0, result.output

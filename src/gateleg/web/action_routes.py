@@ -6,11 +6,12 @@ import inspect
 import re
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Request, Response
+from fastapi import APIRouter, Body, Depends, Header, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from gateleg.host.actions import ActionCall, perform
+from gateleg.host.actions.action import Nothing
 from gateleg.web.access import principal_of
 
 if TYPE_CHECKING:
@@ -42,14 +43,14 @@ def add_action(router: APIRouter, action: Action[Any, Any]) -> None:
         operation_id=re.sub(r"\W", "_", action.name),
         summary=action.title,
         description=action.help,
-        response_model=action.reply_type,
-        status_code=200 if action.made is None else 201,
+        response_model=None if action.reply_type is Nothing else action.reply_type,
+        status_code=204 if action.reply_type is Nothing else 200 if action.made is None else 201,
     )
 
 
 def body_model(action: Action[Any, Any], path: str) -> type[BaseModel] | None:
-    """The body of an action's route: the input without what is in the path. None if nothing is left."""
-    inside = set(_PARAMETER.findall(path))
+    """The body of an action's route: the input without what is in the path and in headers. None if nothing is left."""
+    inside = {*_PARAMETER.findall(path), *([action.if_match] if action.if_match else [])}
     if not inside:
         return action.input
     fields: dict[str, Any] = {
@@ -73,6 +74,8 @@ def _endpoint(action: Action[Any, Any], path: str) -> Callable[..., Any]:
             # Each part was valid by itself: they do not fit together.
             raise RequestValidationError(error.errors()) from error
         result = await perform(action, call, given)
+        if action.reply_type is Nothing:
+            return None
         if action.made is not None:
             place = action.made(result)
             response.status_code = 201 if place else 200
@@ -87,6 +90,9 @@ def _endpoint(action: Action[Any, Any], path: str) -> Callable[..., Any]:
     for name in inside:
         annotation = action.input.model_fields[name].rebuild_annotation()
         parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation))
+    if action.if_match:
+        header = Annotated[str | None, Header(alias="If-Match", description=action.input.model_fields[action.if_match].description)]
+        parameters.append(inspect.Parameter(action.if_match, inspect.Parameter.KEYWORD_ONLY, annotation=header, default=None))
     if body is not None:
         optional = all(not info.is_required() for info in body.model_fields.values())
         annotation = Annotated[body | None, Body()] if optional else Annotated[body, Body()]

@@ -75,6 +75,8 @@ class Action(Generic[G, R]):
     #: that share a command are told apart by their `flag`, and a bulk by the missing argument
     command: str = ""
     flag: str = ""
+    #: the field of its input that the header `If-Match` of its route has, instead of the body
+    if_match: str = ""
     #: the fields that select the targets of a bulk; its command needs one of them
     choices: Sequence[str] = ()
     #: what was changed, for the audit log

@@ -6,6 +6,8 @@ try:
     import fastapi  # noqa: F401 - every module below needs it
 except ModuleNotFoundError as error:
     raise explained(error) from error
+from gateleg.host.actions.items import ITEM_ACTIONS
+from gateleg.web.action_routes import routes_of
 from gateleg.web.api import audit, jobs, keys, models, objects, search, secrets, tables
 
 __all__ = ["ROUTERS"]
@@ -14,6 +16,7 @@ __all__ = ["ROUTERS"]
 ROUTERS = (
     *jobs.ROUTERS,
     tables.router,
+    routes_of(ITEM_ACTIONS, tag="Tables"),
     objects.router,
     keys.router,
     secrets.router,

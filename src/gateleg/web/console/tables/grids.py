@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from gateleg.host.items import hidden_names, key_text
 from gateleg.ops.plain_json import value_text
 from gateleg.web.console.markup import shortened, truncate
 
@@ -101,11 +101,6 @@ def item_name(table: Table, spec: Spec[Any] | None, item: Item) -> str:
     return truncate(f"{spec.name} {', '.join(shortened(text, 40) for text in key_values(spec, item).values())}", _LONGEST)
 
 
-def hidden_names(spec: Spec[Any]) -> frozenset[str]:
-    """The wire names of hidden attributes: secrets, and their digests."""
-    return frozenset(attribute.wire for attribute in spec.attributes.values() if attribute.info.exclude)
-
-
 def _title(spec: Spec[Any] | None, wire: str) -> str:
     """The heading of a column: the Python name, which forms and arguments use too."""
     if spec is None:
@@ -189,31 +184,6 @@ def key_values(spec: Spec[Any], item: Item) -> dict[str, str]:
             return {attribute: value_text(item[attribute]) for attribute in spec.table.attributes}
         found[name] = value_text(item[wire])
     return found or {attribute: value_text(item[attribute]) for attribute in spec.table.attributes}
-
-
-def key_text(table: Table, item: Item) -> str:
-    """The key of an item as in the address."""
-    return json.dumps({name: item[name] for name in table.attributes}, ensure_ascii=False, separators=(",", ":"))
-
-
-def key_words(table: Table, item: Item) -> str:
-    """The key of an item for screen readers: `pk=BOOK#1, sk=BOOK`."""
-    return ", ".join(f"{name}={value_text(item[name])}" for name in table.attributes)
-
-
-def read_key(table: Table, text: str) -> Item | None:
-    """The key in an address; None if it is not valid."""
-    try:
-        found = json.loads(text)
-    except json.JSONDecodeError:
-        return None
-    types = table.key_types()
-    if not isinstance(found, dict) or set(found) != set(table.attributes):
-        return None
-    for name, value in found.items():
-        if not isinstance(value, dict) or list(value) != [types[name]] or not isinstance(value[types[name]], str):
-            return None
-    return found
 
 
 def item_address(table_name: str, key: str, **more: str) -> str:
