@@ -82,6 +82,8 @@ RULES: dict[tuple[str, str], int] = {
     ("DELETE", "/api/tables/{table}/items/{key:path}"): OPERATOR,
     ("GET", "/api/objects"): VIEWER,
     ("POST", "/api/objects/links"): VIEWER,
+    ("POST", "/api/objects/delete"): OPERATOR,
+    ("PUT", "/api/objects/{key:path}"): OPERATOR,
     ("GET", "/api/objects/{key:path}"): VIEWER,
     ("DELETE", "/api/objects/{key:path}"): OPERATOR,
     ("GET", "/api/keys"): ADMIN,

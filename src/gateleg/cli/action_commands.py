@@ -7,10 +7,12 @@ one job, `gateleg jobs cancel --queue mail` all of a queue.
 import asyncio
 import inspect
 import re
+import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from enum import Enum
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
@@ -26,7 +28,14 @@ if TYPE_CHECKING:
     from gateleg.host.settings import Settings
 
 #: Options with other names than their fields, and shorter ones beside them.
-_FLAGS = {"job_type": ("--type",), "queue": ("--queue", "-q"), "limit": ("--limit", "-n"), "items": ("--key",), "job_ids": ()}
+_FLAGS = {
+    "job_type": ("--type",),
+    "queue": ("--queue", "-q"),
+    "limit": ("--limit", "-n"),
+    "items": ("--key",),
+    "places": ("--place",),
+    "job_ids": (),
+}
 _SETTINGS = {
     "store": StoreOption,
     "prefix": PrefixOption,
@@ -60,7 +69,7 @@ def _label(name: str) -> str:
 
 def arguments_of(action: "Action[Any, Any]") -> list[str]:
     """The fields of an action's input that its command takes as arguments."""
-    return _PARAMETER.findall(action.http)
+    return [*_PARAMETER.findall(action.http), *([action.raw_body] if action.raw_body else [])]
 
 
 def _command(sharing: "Sequence[Action[Any, Any]]") -> Callable[..., None]:
@@ -106,7 +115,9 @@ async def _perform(action: "Action[Any, Any]", settings: "Settings", app: str | 
     from gateleg.host.actions import perform
 
     try:
-        async with acting(settings, app, with_tables="table" in action.input.model_fields) as call:
+        if action.raw_body:
+            sent[action.raw_body] = _chunks(sent[action.raw_body])
+        async with acting(settings, app, with_tables="table" in action.input.model_fields, with_secret=action.needs_secret) as call:
             if "job_id" in sent:
                 sent["job_id"] = await find_id_of(call.host.queue, sent["job_id"])
             try:
@@ -121,11 +132,23 @@ async def _perform(action: "Action[Any, Any]", settings: "Settings", app: str | 
         fail(str(error), FAILED)
 
 
+async def _chunks(place: str) -> "AsyncIterator[bytes]":
+    """The content of a file, or of standard input."""
+    if place != "-" and not Path(place).is_file():
+        fail(f"{place} is not a file", MISUSED)
+    with nullcontext(sys.stdin.buffer) if place == "-" else Path(place).open("rb") as file:
+        while chunk := await asyncio.to_thread(file.read, 1 << 20):
+            yield chunk
+
+
 @asynccontextmanager
-async def acting(settings: "Settings", app: str | None = None, *, with_tables: bool = False) -> "AsyncIterator[ActionCall]":
+async def acting(
+    settings: "Settings", app: str | None = None, *, with_tables: bool = False, with_secret: bool = False
+) -> "AsyncIterator[ActionCall]":
     """The host of the settings, with the queue tables that its store has, and the user of the command line.
 
-    The host knows the tables of the installed applications; `with_tables`, also those of the modules in the settings.
+    The host knows the tables of the installed applications; `with_tables`, also those of the modules in the settings. A command that
+    works `with_secret` needs the host's own secret, by which a host with a folder of objects knows its links.
     """
     from gateleg.cli.installed import installed_applications, loaded
     from gateleg.cli.keys import command_line_principal
@@ -144,6 +167,8 @@ async def acting(settings: "Settings", app: str | None = None, *, with_tables: b
     brought = further_tables([*installed, *([named] if isinstance(named, Application) else [])])
     with explaining_bad_settings():
         settings = settings.naming_tables(installed)
+    if with_secret and settings.objects.startswith("dir:"):
+        settings.load_secret(make=False)
     own = load_tables(settings) if with_tables and settings.tables else ()
     declared = tuple(dict.fromkeys((*own, *(table for application in installed for table in application.tables))))
     async with Host.open(settings, prepare=False, further=brought, visiting=True) as host:

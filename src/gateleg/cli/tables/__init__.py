@@ -3,11 +3,12 @@
 import typer
 
 from gateleg.cli.action_commands import add_actions
+from gateleg.cli.commands import HELP
 from gateleg.cli.tables import changes, items, reports, transfer
 from gateleg.host.actions.items import ITEM_ACTIONS
 
 app = typer.Typer(
-    help="Declared tables: plan, apply, query, explain, check, document, export and import them.",
+    help=HELP["tables"],
     add_completion=False,
     no_args_is_help=True,
 )

@@ -3,8 +3,9 @@
 from gateleg.host.actions.action import Action, ActionCall, BulkAction, BulkResult, StoppedHalfway, perform, perform_all
 from gateleg.host.actions.items import ITEM_ACTIONS
 from gateleg.host.actions.jobs import JOB_ACTIONS
+from gateleg.host.actions.objects import OBJECT_ACTIONS
 
 __all__ = ["ACTIONS", "Action", "ActionCall", "BulkAction", "BulkResult", "StoppedHalfway", "perform", "perform_all"]
 
 #: Every action of the kit. Applications declare their own (`Application.actions`).
-ACTIONS = (*JOB_ACTIONS, *ITEM_ACTIONS)
+ACTIONS = (*JOB_ACTIONS, *ITEM_ACTIONS, *OBJECT_ACTIONS)

@@ -7,6 +7,7 @@ try:
 except ModuleNotFoundError as error:
     raise explained(error) from error
 from gateleg.host.actions.items import ITEM_ACTIONS
+from gateleg.host.actions.objects import OBJECT_ACTIONS
 from gateleg.web.action_routes import routes_of
 from gateleg.web.api import audit, jobs, keys, models, objects, search, secrets, tables
 
@@ -17,6 +18,7 @@ ROUTERS = (
     *jobs.ROUTERS,
     tables.router,
     routes_of(ITEM_ACTIONS, tag="Tables"),
+    routes_of(OBJECT_ACTIONS, tag="Objects"),
     objects.router,
     keys.router,
     secrets.router,
