@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from gateleg.cli.commands import app as command_line
 from gateleg.host.actions import ACTIONS, Action, ActionCall, perform
 from gateleg.host.actions.jobs import CancelJob, JobsToCancel, cancel_job, cancel_jobs, retry_jobs
+from gateleg.host.actions.queues import QueueTarget, ScheduleTarget, pause_queue, run_schedule
 from gateleg.host.errors import NotAllowed
 from gateleg.host.host import Host
 from gateleg.host.principal import LOCAL, Principal, Role
@@ -77,7 +78,7 @@ async def by_command(host: Host, settings: Settings, action: Action[Any, Any], g
     words = [*action.command.split(), *([f"--{action.flag}"] if action.flag else [])]
     for name, value in sent.items():
         option = {"job_type": "--type", "items": "--key", "places": "--place"}.get(name, f"--{name.replace('_', '-')}")
-        if "{" + name in action.http:
+        if re.search(r"\{" + name + r"[:}]", action.http):
             words.append(str(value))
         elif value is True:
             words.append(option)
@@ -85,7 +86,7 @@ async def by_command(host: Host, settings: Settings, action: Action[Any, Any], g
             for each in value if isinstance(value, list) else [value]:
                 text = each["key"] if name == "items" else json.dumps(each) if isinstance(each, dict) else str(each)
                 words += [option, text]
-    options = ["--store", settings.store, "--objects", settings.objects]
+    options = ["--store", settings.store, "--objects", settings.objects, "--app", "tests.host.band:application"]
     result = await asyncio.to_thread(CliRunner().invoke, command_line, [*words, *options])
     assert result.exit_code == 0, result.output
     return result.output.strip()
@@ -217,6 +218,23 @@ async def test_an_action_is_at_every_door(host: Host, action: Action[Any, Any]) 
     offered = f"gateleg.{action.tool_of(host).name}" in {tool.name for tool in host.tools_for(LOCAL)}
     assert offered == action.tool
     assert f"gateleg.{action.tool_of(host).name}" not in {tool.name for tool in host.tools_for(Principal("m", Role.MEMBER))}
+
+
+async def test_a_queue_is_paused_alike_at_every_door(host: Host, settings: Settings) -> None:
+    await waiting(host)
+    for door in DOORS:
+        await door(host, settings, pause_queue, QueueTarget(name="default"))
+    assert [told(entry) for entry in await entries(host)] == [("queue.pause", "default", {})] * 3
+
+
+@pytest.mark.parametrize("door", DOORS)
+async def test_a_schedule_is_run_now_alike_at_every_door(host: Host, settings: Settings, door: Door) -> None:
+    await host.queue.schedule("nightly", Submission("add", {"numbers": [1]}), every=86_400)
+    await door(host, settings, run_schedule, ScheduleTarget(name="nightly"))
+    (job,) = (await host.queue.jobs_page(job_type="add")).items
+    assert job.created_by in {"local, schedule:nightly", "command line, schedule:nightly"}
+    assert job.tags == ["schedule:nightly"]
+    assert [told(entry) for entry in await entries(host)] == [("schedule.run", "nightly", {"job_id": str(job.job_id)})]
 
 
 def test_names_and_routes_are_unique() -> None:

@@ -28,8 +28,9 @@ from gateleg.host.actions.items import (
 )
 from gateleg.host.errors import NotAllowed, Unknown
 from gateleg.host.host import Host
+from gateleg.host.item_keys import key_text
 from gateleg.host.item_writes import WriteConflict
-from gateleg.host.items import check_changeable, check_document, etag_of, key_text, read_item, why_not_change, why_not_read
+from gateleg.host.items import check_changeable, check_document, etag_of, read_item, why_not_change, why_not_read
 from gateleg.host.principal import LOCAL, Principal, Role
 from gateleg.host.settings import Settings
 from gateleg.host.tables import TABLES

@@ -17,7 +17,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
 import typer
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
 from gateleg.commands.opening import explaining_bad_settings, require_store, settings_from
 from gateleg.commands.options import AppOption, ConfigOption, JsonOption, ObjectsOption, PrefixOption, StoreOption
@@ -26,6 +26,7 @@ from gateleg.commands.printing import FAILED, MISUSED, fail, print_json
 if TYPE_CHECKING:
     from gateleg.host.actions import Action, ActionCall
     from gateleg.host.settings import Settings
+    from gateleg.jobs import Jobs
 
 #: Options with other names than their fields, and shorter ones beside them.
 _FLAGS = {
@@ -52,7 +53,7 @@ def add_actions(app: typer.Typer, actions: "Iterable[Action[Any, Any]]", group: 
     commands: dict[str, list[Action[Any, Any]]] = {}
     for action in actions:
         words, _, name = action.command.rpartition(" ")
-        if words == group:
+        if words == group and not action.hand_made:
             commands.setdefault(name, []).append(action)
     for name, sharing in commands.items():
         app.command(name=name, help=_help(sharing))(_command(sharing))
@@ -75,10 +76,10 @@ def arguments_of(action: "Action[Any, Any]") -> list[str]:
 def _command(sharing: "Sequence[Action[Any, Any]]") -> Callable[..., None]:
     arguments = arguments_of(sharing[0])
     bulk = next((action for action in sharing if set(arguments_of(action)) < set(arguments)), None)
-    fields = {name: info for action in sharing for name, info in action.input.model_fields.items() if _FLAGS.get(name) != ()}
     optional = set() if bulk is None else set(arguments) - set(arguments_of(bulk))
-    parameters = [_argument(name, fields[name], optional=name in optional) for name in arguments]
+    fields = {name: info for action in sharing for name, info in action.input.model_fields.items() if _FLAGS.get(name) != ()}
     needed = set.intersection(*({name for name, info in action.input.model_fields.items() if info.is_required()} for action in sharing))
+    parameters = [_argument(name, fields[name], optional=name in optional) for name in arguments]
     parameters += [_option(name, info, required=name in needed) for name, info in fields.items() if name not in arguments]
     parameters += [_switch(action) for action in sharing if action.flag]
     parameters += [
@@ -87,6 +88,8 @@ def _command(sharing: "Sequence[Action[Any, Any]]") -> Callable[..., None]:
     ]
 
     def command(**values: Any) -> None:
+        from gateleg.cli.jobs.queue_connection import load_jobs
+
         own = {name: values.pop(name) for name in _SETTINGS}
         flagged = [action for action in sharing if action.flag and values.pop(f"flag_{action.flag}")]
         sent = {name: value for name, value in values.items() if value not in (None, [], False)}
@@ -98,9 +101,10 @@ def _command(sharing: "Sequence[Action[Any, Any]]") -> Callable[..., None]:
         if unfit:
             fail(f"{_flag(unfit[0])} does not go with {'an argument' if action is sharing[0] else 'this'}", MISUSED)
         settings = settings_from(own["config"], store=own["store"], prefix=own["prefix"], objects=own["objects"])
-        reply, words = asyncio.run(_perform(action, settings, own["app"], sent))
+        jobs = load_jobs(settings, own["app"]) if action.submits else None
+        result, words = perform_by_command(action, settings, sent, app=own["app"], jobs=jobs)
         if own["json"]:
-            print_json(reply.model_dump(mode="json"))
+            print_json(action.reply(result).model_dump(mode="json"))
         else:
             typer.echo(words)
 
@@ -108,28 +112,40 @@ def _command(sharing: "Sequence[Action[Any, Any]]") -> Callable[..., None]:
     return command
 
 
-async def _perform(action: "Action[Any, Any]", settings: "Settings", app: str | None, sent: dict[str, Any]) -> tuple[BaseModel, str]:
-    """Perform an action as the user of the command line, who is an admin. Returns its reply and the result in words."""
-    from gateleg.cli.jobs.queue_connection import find_id_of
+def perform_by_command(
+    action: "Action[Any, Any]", settings: "Settings", given: Any, *, app: str | None = None, jobs: "Jobs | None" = None
+) -> tuple[Any, str]:
+    """Perform an action as the user of the command line, who is an admin. Returns its result, also in words. Errors end the command.
+
+    `given` is the action's input, or its fields as they were typed.
+    """
     from gateleg.errors import GatelegError
-    from gateleg.host.actions import perform
 
     try:
-        if action.raw_body:
-            sent[action.raw_body] = _chunks(sent[action.raw_body])
-        async with acting(settings, app, with_tables="table" in action.input.model_fields, with_secret=action.needs_secret) as call:
-            if "job_id" in sent:
-                sent["job_id"] = await find_id_of(call.host.queue, sent["job_id"])
+        return asyncio.run(_perform(action, settings, given, app, jobs))
+    except GatelegError as error:
+        fail(str(error), FAILED)
+
+
+async def _perform(action: "Action[Any, Any]", settings: "Settings", given: Any, app: str | None, jobs: "Jobs | None") -> tuple[Any, str]:
+    from gateleg.cli.jobs.queue_connection import find_id_of
+    from gateleg.host.actions import perform
+
+    with_tables = "table" in action.input.model_fields
+    async with acting(settings, app, jobs, with_tables=with_tables, with_secret=action.needs_secret) as call:
+        if isinstance(given, dict):
+            if action.raw_body:
+                given[action.raw_body] = _chunks(given[action.raw_body])
+            if "job_id" in given:
+                given["job_id"] = await find_id_of(call.host.queue, given["job_id"])
             try:
-                given = action.input.model_validate(sent)
+                given = action.input.model_validate(given)
             except ValidationError as error:
                 problem = error.errors()[0]
                 place = "".join(f"{_flag(str(part))}: " for part in problem["loc"][:1])
                 fail(f"{place}{problem['msg'].removeprefix('Value error, ')}", MISUSED)
-            result = await perform(action, call, given)
-            return action.reply(result), action.done(result)
-    except GatelegError as error:
-        fail(str(error), FAILED)
+        result = await perform(action, call, given)
+        return result, action.done(result)
 
 
 async def _chunks(place: str) -> "AsyncIterator[bytes]":
@@ -143,9 +159,9 @@ async def _chunks(place: str) -> "AsyncIterator[bytes]":
 
 @asynccontextmanager
 async def acting(
-    settings: "Settings", app: str | None = None, *, with_tables: bool = False, with_secret: bool = False
+    settings: "Settings", app: str | None = None, jobs: "Jobs | None" = None, *, with_tables: bool = False, with_secret: bool = False
 ) -> "AsyncIterator[ActionCall]":
-    """The host of the settings, with the queue tables that its store has, and the user of the command line.
+    """The host of the settings, with the queue tables that its store has and the job types `jobs`, and the user of the command line.
 
     The host knows the tables of the installed applications; `with_tables`, also those of the modules in the settings. A command that
     works `with_secret` needs the host's own secret, by which a host with a folder of objects knows its links.
@@ -175,7 +191,7 @@ async def acting(
         await host.store.ensure_tables(*TABLES)
         states = {names: await host.store.table_states(tables_named(names).all[0]) for names in (PLAIN, *brought)}
         present = [names for names, state in states.items() if "MISSING" not in state.values()] or [PLAIN]
-        queue = AsyncQueue(host.store, Jobs(), host.queue.context.settings, tables=present[0], further=present[1:])
+        queue = AsyncQueue(host.store, jobs or Jobs(), host.queue.context.settings, tables=present[0], further=present[1:])
         yield ActionCall(replace(host, queue=queue, declared=declared), command_line_principal())
 
 

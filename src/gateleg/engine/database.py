@@ -17,7 +17,7 @@ import apsw
 
 from gateleg.engine import files, locking
 from gateleg.engine.errors import EngineError
-from gateleg.engine.file_format import check_readable, prepare
+from gateleg.engine.file_format import check_readable, prepare_tables
 from gateleg.engine.files import CLOSED, Busy, ReadOnlyAccess, read_only_access, translate
 from gateleg.engine.locking import MAX_WAIT_SECONDS, BusyHandler, WriteAheadLog, WriterQueue, limited_wait
 from gateleg.private_files import make_file, make_folder, warn_of_exposure
@@ -63,6 +63,8 @@ class Database:
         self._local = threading.local()
         #: All open connections; that of a finished thread disappears with it.
         self._connections: weakref.WeakSet[DatabaseConnection] = weakref.WeakSet()
+        #: how many writes of this object have been committed; `PRAGMA data_version` counts those of other connections only
+        self.commits = 0
         self._group: WriteGroup | None = None
         self._group_connection: DatabaseConnection | None = None
         #: An in-memory database has one connection for all threads, guarded by a lock.
@@ -83,7 +85,7 @@ class Database:
         else:
             self._local.connection = first
         try:
-            (prepare if self._read_only is None else check_readable)(first, path)
+            (prepare_tables if self._read_only is None else check_readable)(first, path)
         except BaseException as error:
             self.close()
             raise translate(error) from None
@@ -218,7 +220,7 @@ class Database:
         return WriteTransaction(self, savepoint=True)
 
     def write_step(self) -> "WriteTransaction":
-        """`write` for a step of long work, which runs checkpoints itself (`throttle.py`)."""
+        """`write` for a step of long work, which runs checkpoints itself (`long_work.py`)."""
         return WriteTransaction(self, savepoint=True, checkpoints=False)
 
     def write_item(self) -> "WriteTransaction":
@@ -333,6 +335,7 @@ class WriteTransaction:
             if kind is None:
                 if not self._grouped:
                     _commit(self._connection)
+                    self._database.commits += 1
                 elif self._savepoint:
                     self._connection.execute("RELEASE step")
         except apsw.Error as failed:
@@ -393,6 +396,7 @@ class WriteGroup:
             with self._database._shared_lock:
                 _require_transaction(self._connection)
                 _commit(self._connection)
+                self._database.commits += 1
         except BaseException as error:
             self._roll_back_changes()
             raise translate(error) from error

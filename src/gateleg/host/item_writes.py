@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gateleg.host.errors import Refusal
-from gateleg.host.items import etag_of, key_of, read_item, same, visible, without_counts
+from gateleg.host.item_keys import key_of
+from gateleg.host.items import etag_of, read_item, same, visible, without_counts
 from gateleg.model.expressions import Placeholders, all_of, equals, exists, missing
 from gateleg.model.planning import changed_attributes
 from gateleg.store import ConditionFailed, NotFound

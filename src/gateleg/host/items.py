@@ -1,6 +1,5 @@
-"""Items of tables, declared or not: who may see and change them, their keys and forms, and what a hand-written change may contain.
+"""Items of tables, declared or not: who may see and change them, their forms, and what a hand-written change may contain.
 
-A key is a JSON object of the table's key attributes, each in DynamoDB JSON or, since their types are known, as a plain string or number.
 An item is DynamoDB JSON, or the attributes of its entity by their names.
 """
 
@@ -16,15 +15,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import ValidationError
 
 from gateleg.ai.tables import cache_table
-from gateleg.host.errors import NotAllowed, Refusal, Unknown
+from gateleg.host.errors import NotAllowed, Unknown
 from gateleg.host.principal import Role
 from gateleg.host.tables import TABLES
 from gateleg.model import DecodeError, Index, Table
-from gateleg.model.constraints import RECOUNT
 from gateleg.model.shapes import UNKNOWN
-from gateleg.ops.plain_json import value_text
+from gateleg.model.tables import RECOUNT
 from gateleg.ops.transfer import BadLine, LineReader
-from gateleg.ops.values import check_item
 from gateleg.store.flow import Request
 from gateleg.store.operations.tables import describe
 
@@ -51,10 +48,7 @@ __all__ = [
     "hidden_names",
     "instance_of",
     "key_attributes",
-    "key_text",
-    "key_words",
     "read_item",
-    "read_key",
     "readable",
     "readable_table",
     "undeclared_table",
@@ -157,63 +151,7 @@ def _projected(projection: dict[str, Any]) -> Literal["all", "keys"] | tuple[str
     return "all" if kind == "ALL" else "keys" if kind == "KEYS_ONLY" else tuple(projection.get("NonKeyAttributes", ()))
 
 
-# -- keys and reading
-
-
-class BadItemKey(Refusal):
-    """A key does not fit its table."""
-
-    status = 422
-
-
-def key_of(table: Table, item: Item) -> Item:
-    """The key of an item."""
-    return {name: item[name] for name in table.attributes}
-
-
-def key_text(table: Table, item: Item) -> str:
-    """The key of an item as in addresses and in the audit log."""
-    return json.dumps(key_of(table, item), ensure_ascii=False, separators=(",", ":"))
-
-
-def key_words(table: Table, item: Item) -> str:
-    """The key of an item in words: `pk=BOOK#1, sk=BOOK`."""
-    return ", ".join(f"{name}={value_text(item[name])}" for name in table.attributes)
-
-
-def read_key(table: Table, text: str) -> Item | None:
-    """The key in a text; None if it is not valid."""
-    try:
-        content = json.loads(text, parse_float=Decimal)
-    except (ValueError, RecursionError):
-        return None
-    types = table.key_types()
-    if not isinstance(content, dict) or set(content) != set(table.attributes):
-        return None
-    key = {name: _key_value(content[name], types[name]) for name in table.attributes}
-    complete = {name: value for name, value in key.items() if value is not None}
-    try:
-        check_item(complete, table, types)
-    except ValueError:
-        return None
-    return complete
-
-
-def _key_value(value: Any, kind: str) -> dict[str, Any] | None:
-    if isinstance(value, dict):
-        return value if list(value) == [kind] and isinstance(value[kind], str) else None
-    if isinstance(value, str) and kind in "SB":
-        return {kind: value}
-    return {"N": str(value)} if kind == "N" and isinstance(value, int | Decimal) and not isinstance(value, bool) else None
-
-
-def valid_key(table: Table, text: str) -> Item:
-    """The key in a text. Raises `BadItemKey`, which says what a key is."""
-    key = read_key(table, text)
-    if key is None:
-        example = json.dumps({name: {kind: "..."} for name, kind in table.key_types().items() if name in table.attributes})
-        raise BadItemKey(f"{text[:200]} is not a key of {table.name}.", fix=f"Send a JSON object such as {example}.")
-    return key
+# -- reading
 
 
 async def read_item(store: AsyncStore, table: Table, key: Item) -> Item | None:

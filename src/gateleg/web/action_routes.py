@@ -11,7 +11,6 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from gateleg.host.actions import ActionCall, perform
-from gateleg.host.actions.action import Nothing
 from gateleg.web.access import principal_of
 from gateleg.web.bodies import body_limit
 
@@ -46,9 +45,9 @@ def add_action(router: APIRouter, action: Action[Any, Any]) -> None:
         operation_id=re.sub(r"\W", "_", action.name),
         summary=action.title,
         description=action.help,
-        response_model=None if action.reply_type is Nothing else action.reply_type,
+        response_model=action.reply_type,
         openapi_extra=_RAW if action.raw_body else None,
-        status_code=204 if action.reply_type is Nothing else 200 if action.made is None else 201,
+        status_code=204 if action.reply_type is None else 200 if action.made is None else 201,
     )
 
 
@@ -81,12 +80,11 @@ def _endpoint(action: Action[Any, Any], path: str) -> Callable[..., Any]:
             # Each part was valid by itself: they do not fit together.
             raise RequestValidationError(error.errors()) from error
         result = await perform(action, call, given)
-        if action.reply_type is Nothing:
-            return None
+        if action.reply_type is None:
+            return Response(status_code=204)
         if action.made is not None:
-            place = action.made(result)
-            response.status_code = 201 if place else 200
-            if place:
+            response.status_code = 201 if action.created(result) else 200
+            if place := action.made(result):
                 response.headers["Location"] = place
         return action.reply(result)
 

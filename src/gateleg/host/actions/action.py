@@ -83,18 +83,24 @@ class Action(Generic[G, R]):
     needs_secret: bool = False
     #: the fields that select the targets of a bulk; its command needs one of them
     choices: Sequence[str] = ()
+    #: whether it submits jobs: a command then loads the job types of the applications
+    submits: bool = False
+    #: whether its command is written by hand, because it takes more than the action
+    hand_made: bool = False
     #: what was changed, for the audit log
     target: Callable[[G, R], str]
     #: what else the audit log keeps
     details: Callable[[G, R], Mapping[str, Any]] = lambda given, result: {}
     #: the result as the API, `--json` and agents get it
     reply: Callable[[R], BaseModel] = lambda result: Nothing()
-    #: the model of the reply, for the API's documentation
-    reply_type: type[BaseModel] = Nothing
+    #: the model of the reply, for the API's documentation; None for a response without a body
+    reply_type: type[BaseModel] | None = None
     #: the result in words
     done: Callable[[R], str] = lambda result: "Done"
-    #: the path of what it has made, if it makes something; empty if that existed before
+    #: the path of what it makes, if it makes something; empty if that has no path of its own
     made: Callable[[R], str] | None = None
+    #: whether it was made, or was there before
+    created: Callable[[R], bool] = lambda result: True
     #: whether the result is worth an audit entry; a submission that found its job is not
     changed: Callable[[R], bool] = lambda result: True
     #: the question before it is done, in the console

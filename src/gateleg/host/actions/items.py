@@ -16,6 +16,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_valida
 from gateleg.host import item_writes
 from gateleg.host.actions.action import Action, BulkAction, BulkReply, BulkResult, RefusedTargetReply
 from gateleg.host.errors import Refusal, Unknown
+from gateleg.host.item_keys import key_of, key_text, key_words, valid_key
 from gateleg.host.item_writes import WriteConflict
 from gateleg.host.items import (
     check_changeable,
@@ -23,18 +24,14 @@ from gateleg.host.items import (
     check_readable,
     etag_of,
     find_table,
-    key_of,
-    key_text,
-    key_words,
     read_item,
     readable,
     same,
-    valid_key,
     visible,
     with_values,
 )
 from gateleg.host.principal import Role
-from gateleg.model.constraints import is_marker
+from gateleg.model.tables import is_marker
 from gateleg.store import AlreadyExists
 
 if TYPE_CHECKING:

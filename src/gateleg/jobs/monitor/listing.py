@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from gateleg.jobs.change_feed import ChangeFeed
     from gateleg.jobs.queue_context import QueueContext
+    from gateleg.jobs.tables.job import Failure
     from gateleg.jobs.tables.records import ArchivedBranch
     from gateleg.model import Condition, Query
     from gateleg.store.flow import Flow
@@ -83,9 +84,9 @@ def jobs_page(
             return [narrowed(of_worker, status)]
         return [narrowed(kind.in_status(status=each).reversed(), each) for each in (JobStatus if status is None else [status])]
 
-    asked = [question for member in context.members for question in questions(member.tables.job)]
-    found = yield from _page_of(asked, context, limit=limit, cursor=cursor)
-    return replace(found, items=_latest_versions(found))
+    queries = [question for member in context.members for question in questions(member.tables.job)]
+    jobs = yield from _page_of(queries, context, limit=limit, cursor=cursor)
+    return replace(jobs, items=_latest_versions(jobs))
 
 
 def _page_of(
@@ -139,6 +140,13 @@ def _latest_versions(jobs: Iterable[Job]) -> list[Job]:
     return list(newest.values())
 
 
+def last_failure(job: Job | ArchivedJob) -> Failure | None:
+    """The error of the last attempt of a job that had one."""
+    if isinstance(job, ArchivedJob):
+        return job.error
+    return next((attempt.error for attempt in reversed(job.attempts) if attempt.error is not None), None)
+
+
 def archive_page(
     context: QueueContext, *, subject: str | None = None, job_type: str | None = None, limit: int = 25, cursor: str | None = None
 ) -> Flow[Page[ArchivedJob]]:
@@ -169,7 +177,6 @@ _SUMMARY_WORDS = {
     JobStatus.PROCESSING: "running",
     JobStatus.PENDING: "waiting",
 }
-
 
 #: What a job of a tree has that another program has written without these attributes.
 _NEEDED: dict[str, Any] = {"status": JobStatus.PENDING, "job_type": "unknown", "created_at": datetime.min.replace(tzinfo=UTC)}
@@ -240,21 +247,21 @@ def tree(context: QueueContext, job_id: UUID) -> Flow[Branch]:
 
 def _descendants(context: QueueContext, job: Job | ArchivedJob) -> Flow[list[dict[str, Any]]]:
     root, path = _place(job)
-    found: list[dict[str, Any]] = []
+    descendants: list[dict[str, Any]] = []
     for member in context.members:
         question = member.tables.job.in_tree(root_job_id=root).where(Job.tree_path.begins_with(f"{path}/"))
-        found += yield from collect_stream(query(question, project=_ATTRIBUTES), context)
-    return sorted(found, key=lambda values: (values["created_at"], values["job_id"])) if len(context.members) > 1 else found
+        descendants += yield from collect_stream(query(question, project=_ATTRIBUTES), context)
+    return sorted(descendants, key=lambda values: (values["created_at"], values["job_id"])) if len(context.members) > 1 else descendants
 
 
 def _archived(context: QueueContext, job: Job | ArchivedJob) -> Flow[list[dict[str, Any]]]:
     root, path = _place(job)
-    found: list[ArchivedBranch] = []
+    branches: list[ArchivedBranch] = []
     for member in context.members:
         branch = member.tables.archived_branch
         question = branch.in_tree(branch.tree_path.begins_with(f"{path}/"), root_job_id=root)
-        found += yield from collect_stream(query(question), context)
-    return [entry.model_dump(include={attribute.name for attribute in _ATTRIBUTES}) for entry in found]
+        branches += yield from collect_stream(query(question), context)
+    return [entry.model_dump(include={attribute.name for attribute in _ATTRIBUTES}) for entry in branches]
 
 
 def _place(job: Job | ArchivedJob) -> tuple[UUID, str]:
@@ -288,14 +295,14 @@ def _build(top: dict[str, Any], rest: Sequence[dict[str, Any]]) -> Branch:
 
 def ids_beginning(context: QueueContext, text: str) -> Flow[list[UUID]]:
     """The ids of the queue's jobs that begin with a text, in order. Reads the whole tables once."""
-    found: list[UUID] = []
+    ids: list[UUID] = []
     for member in context.members:
         items = yield from collect_stream(scan(member.tables.all[0], filter=Job.job_id.begins_with(text.lower())), context)
         for item in items:
             # Other programs may write ids that are no UUIDs.
             with suppress(ValueError):
-                found.append(UUID(item["job_id"]["S"]))
-    return sorted(found, key=str)
+                ids.append(UUID(item["job_id"]["S"]))
+    return sorted(ids, key=str)
 
 
 def unfinished_tree(context: QueueContext, job_id: UUID) -> Flow[list[UUID]]:
@@ -478,7 +485,7 @@ async def follow_async(
     """Like `follow`, but asynchronous: `async for update in follow_async(queue, job_id)`.
 
     Changes by this process are seen at once, changes by other processes on the same embedded store within a few hundredths of a second.
-    A remote store is polled every `every` seconds.
+    A remote store is polled every `every` seconds; an embedded one is asked whether anything was committed, and not read otherwise.
     """
     from asyncio import Event, get_running_loop, wait_for
 
@@ -494,6 +501,7 @@ async def follow_async(
     try:
         while True:
             changed.clear()
+            commits = queue.changes.commits()
             update = await queue.read_update(job_id, seen, emitted)
             seen, emitted = update.seen, update.emitted
             if before is None or update.news or update.job != before.job:
@@ -501,10 +509,13 @@ async def follow_async(
             if update.last:
                 return
             before = update
-            try:
-                await wait_for(changed.wait(), every)
-            except TimeoutError:
-                continue
+            while not changed.is_set():
+                try:
+                    await wait_for(changed.wait(), every)
+                except TimeoutError:
+                    # Writes of this process that are no business of the queue's are not told, such as an edit of the job's item.
+                    if commits is None or queue.changes.commits() != commits:
+                        break
     finally:
         stop_listening()
         stop_watching()

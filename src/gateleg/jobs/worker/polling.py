@@ -22,7 +22,7 @@ from gateleg.jobs.claim import queue_order
 from gateleg.model import ModelError
 from gateleg.store import StoreError
 from gateleg.store.group_commit import GroupCommitStore
-from gateleg.store.transports.group_commit import with_shared_commits
+from gateleg.store.transports.embedded import with_shared_commits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -73,7 +73,7 @@ class Poller:
         self._counters = counters
         self._min_seconds, self._max_seconds = poll_seconds
         self._changes = ChangeFeed(queue.store.transport, _WATCH_SECONDS)
-        self._seen_version = 0
+        self._seen_version: object = 0
         self._states: dict[str, QueueState] = {}
         self._states_expire_at = float("-inf")
         self._pause = self._min_seconds

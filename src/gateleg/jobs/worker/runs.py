@@ -19,10 +19,9 @@ import orjson
 
 from gateleg.jobs.errors import BadHandler, UseAwait
 from gateleg.jobs.finish import ChildFailed
-from gateleg.jobs.signals import GiveUp, Snooze
 from gateleg.jobs.submission import from_json
 from gateleg.jobs.tables.job import Job
-from gateleg.jobs.tasks import JobContext, wait_in
+from gateleg.jobs.tasks import GiveUp, JobContext, Snooze, wait_in
 from gateleg.jobs.worker.output import PrintedLines, captured_by
 from gateleg.model import spec_of
 from gateleg.processes import ChildPool
@@ -315,6 +314,9 @@ class ProcessRun(Run):
     async def _handle_message(self, kind: str, arguments: list[Any]) -> None:
         if kind in ("log", "capture", "progress", "emit", "output", "metric"):
             getattr(self, kind)(*arguments)
+        elif kind == "measured":
+            if self._queue.context.jobs.on_measurements is not None:
+                self._queue.context.jobs.on_measurements(arguments[0])
         elif kind == "submit":
             await self._submit_for(*arguments)
         elif kind == "snooze":

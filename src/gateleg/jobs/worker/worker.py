@@ -110,10 +110,10 @@ class Worker:
         scratch: Path | None = None,
         limits: Mapping[str, int] | None = None,
     ) -> None:
-        given: Any = queue
-        if not isinstance(given, QueueVerbs) or isinstance(given, Queue):
+        argument: Any = queue
+        if not isinstance(argument, QueueVerbs) or isinstance(argument, Queue):
             raise WrongArgument(
-                f"A worker takes an AsyncQueue, and was given {type(given).__name__}.",
+                f"A worker takes an AsyncQueue, and was given {type(argument).__name__}.",
                 fix="Give it AsyncQueue(AsyncStore.connect(...), jobs); in tests use TestWorker(queue).",
             )
         _check_options(queues, concurrency, idle)
@@ -256,6 +256,8 @@ class Worker:
             ended = await execution.execute(free_slot_early, (lambda: self._quarantine.wait_until_alone(job)) if alone else None)
             if ended is not None:
                 self._counters.ended(ended)
+                for listener in self.queue.context.jobs.attempt_listeners:
+                    listener(ended)
                 log_attempt_end(ended)
         except Exception:
             _log.exception("could not record the outcome of job %s; it will be retried when its lease expires", job.job_id)

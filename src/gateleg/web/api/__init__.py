@@ -9,7 +9,7 @@ except ModuleNotFoundError as error:
 from gateleg.host.actions.items import ITEM_ACTIONS
 from gateleg.host.actions.objects import OBJECT_ACTIONS
 from gateleg.web.action_routes import routes_of
-from gateleg.web.api import audit, jobs, keys, models, objects, search, secrets, tables
+from gateleg.web.api import audit, jobs, keys, models, objects, search, secrets, sessions, tables
 
 __all__ = ["ROUTERS"]
 
@@ -21,6 +21,7 @@ ROUTERS = (
     routes_of(OBJECT_ACTIONS, tag="Objects"),
     objects.router,
     keys.router,
+    sessions.router,
     secrets.router,
     search.router,
     audit.router,

@@ -3,7 +3,7 @@
 from urllib.parse import parse_qs, urlsplit
 from uuid import UUID
 
-from gateleg.host.items import read_key
+from gateleg.host.item_keys import read_key
 from gateleg.jobs.tables import TABLES
 from gateleg.model import Attr, Entity, Key, Table, new_uuid, spec_of
 from gateleg.web.console.tables.query_results import addresses, references

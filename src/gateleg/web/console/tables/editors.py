@@ -8,8 +8,9 @@ from nicegui import ui
 
 from gateleg.host.actions import perform
 from gateleg.host.actions.items import ChangeItem, CreateItem, InvalidItem, change_item, create_item
+from gateleg.host.item_keys import item_address, key_text
 from gateleg.host.item_writes import WriteConflict
-from gateleg.host.items import check_document, etag_of, hidden_names, key_text, readable
+from gateleg.host.items import check_document, etag_of, hidden_names, readable
 from gateleg.store import AlreadyExists
 from gateleg.web.console.actions import call_of
 from gateleg.web.console.dialogs import button
@@ -17,7 +18,6 @@ from gateleg.web.console.failures import trouble
 from gateleg.web.console.forms import Field, guarded, open_after_save, unguarded
 from gateleg.web.console.markup import card, tag
 from gateleg.web.console.tables.documents import differences, document_of, read_document
-from gateleg.web.console.tables.grids import item_address
 from gateleg.web.console.tables.inputs import sentence
 from gateleg.web.console.tables.sheets import fill, split
 

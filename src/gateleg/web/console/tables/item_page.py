@@ -8,7 +8,8 @@ from urllib.parse import urlencode
 from nicegui import ui
 
 from gateleg.host.actions.items import ItemToDelete, delete_item
-from gateleg.host.items import etag_of, key_text, read_item, read_key, why_not_change, why_not_read
+from gateleg.host.item_keys import item_address, item_label, key_text, read_key, table_address
+from gateleg.host.items import etag_of, read_item, why_not_change, why_not_read
 from gateleg.model import DecodeError
 from gateleg.store.sizes import item_size
 from gateleg.web.console.actions import act
@@ -19,7 +20,7 @@ from gateleg.web.console.frame import Crumb, frame
 from gateleg.web.console.markup import card, size_text, tag
 from gateleg.web.console.objects.contents import content_address, kind_of_key, object_address
 from gateleg.web.console.tables.editors import DocumentEditor, FieldsEditor, NewDocument, NewFields
-from gateleg.web.console.tables.grids import item_address, item_label, item_name, table_address
+from gateleg.web.console.tables.grids import item_name
 from gateleg.web.console.tables.sheets import new_sheet, object_keys, stored_sheet
 from gateleg.web.console.tables.snippets import StoreLocation, as_item_python, key_of
 from gateleg.web.console.tables.table_page import CRUMBS, find_table, show_table_not_found

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from gateleg.host.actions.items import ItemKey, ItemsToDelete, delete_items
-from gateleg.host.items import etag_of, key_text, key_words, why_not_change, why_not_read
+from gateleg.host.item_keys import item_address, key_text, key_words, table_address
+from gateleg.host.items import etag_of, why_not_change, why_not_read
 from gateleg.web.console.actions import act
 from gateleg.web.console.cells import Column, Row, ago_cell, id_cell, link_cell, meta_cell, mono_cell, tag_cell
 from gateleg.web.console.dialogs import button
@@ -18,7 +19,7 @@ from gateleg.web.console.failures import empty
 from gateleg.web.console.forms import confirm
 from gateleg.web.console.lists import pager, show_when_loaded
 from gateleg.web.console.markup import card, shortened, tag
-from gateleg.web.console.tables.grids import grid_of, item_address, item_name, moment_of, table_address
+from gateleg.web.console.tables.grids import grid_of, item_name, moment_of
 from gateleg.web.console.tables.query_results import MAX_UNITS_PER_SECOND, addresses, cost_text, references, scan_page
 from gateleg.web.console.widgets import Grid
 
