@@ -80,7 +80,7 @@ def _text(value: Any) -> Any:
 
 
 JsonObject = Annotated[dict[str, Any], BeforeValidator(_object)]
-Key = Annotated[str, BeforeValidator(_text, json_schema_input_type=str | dict[str, Any]), Field(min_length=2, max_length=8000)]
+Key = Annotated[str, BeforeValidator(_text, json_schema_input_type=str | dict[str, Any]), Field(min_length=2, max_length=4000)]
 Etag = Annotated[str, Field(max_length=100)]
 
 
@@ -96,7 +96,7 @@ class ItemTarget(TableItems):
     """An item of a table."""
 
     key: str = Field(
-        min_length=2, max_length=8000, description='Its key attributes as a JSON object: {"pk": {"S": "A"}}, or short {"pk": "A"}.'
+        min_length=2, max_length=4000, description='Its key attributes as a JSON object: {"pk": {"S": "A"}}, or short {"pk": "A"}.'
     )
 
 

@@ -20,7 +20,7 @@ from gateleg.web.api.pages import Cursor, Limit, Listing, page_by_key
 
 router = APIRouter(prefix="/api/tables", tags=["Tables"])
 Name = Annotated[str, Path(max_length=255)]
-ItemKeyText = Annotated[str, Path(min_length=2, max_length=8000)]
+ItemKeyText = Annotated[str, Path(min_length=2, max_length=4000)]
 #: Attributes that are never returned: they grant access, or let their holder write in another's name.
 _HIDDEN = {"lease_token", "digest"}
 
