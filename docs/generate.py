@@ -24,6 +24,7 @@ from gateleg.endpoint import dispatcher as endpoint_errors
 from gateleg.engine.engine import handler_of
 from gateleg.engine.protocol import OPERATIONS
 from gateleg.host import errors as web_errors
+from gateleg.host import openid as openid_errors
 from gateleg.host import secrets as secret_errors
 from gateleg.host import webhooks as webhook_errors
 from gateleg.host.host import settings_only_resources
@@ -114,6 +115,7 @@ def errors() -> str:
         ("Models", ai_errors),
         ("Host", web_errors),
         ("Uploads", upload_errors),
+        ("Sign-in of people", openid_errors),
         ("Secrets", secret_errors),
         ("Webhooks", webhook_errors),
         *application_errors().items(),

@@ -180,7 +180,7 @@ async def test_what_a_route_says_itself_stays(app: FastAPI, lenient: httpx.Async
 )
 def test_an_origin_that_no_browser_sends_is_refused_at_the_start(field: str, origin: str, words: str) -> None:
     with pytest.raises(ValidationError) as refused:
-        Settings(**{field: (origin,)})
+        Settings.model_validate({field: (origin,)})
     assert words in str(refused.value)
 
 

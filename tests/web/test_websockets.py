@@ -83,7 +83,10 @@ async def test_no_message_is_lost_when_an_application_stops_waiting() -> None:
     async def valid() -> bool:
         return True
 
-    async with open_socket(lambda *given: websockets.run_websocket(app, *given, valid), PATH) as socket:
+    def run(scope: Any, receive: Any, send: Any) -> Any:
+        return websockets.run_websocket(app, scope, receive, send, valid)
+
+    async with open_socket(run, PATH) as socket:
         assert (await socket.receive())["type"] == "websocket.accept"
         assert (await socket.receive())["text"] == "waiting"
         socket.say("la")

@@ -36,8 +36,7 @@ from gateleg.host.errors import KeyExpired, KeyRefused, Refusal
 from gateleg.host.openid import Metadata, PersonRefused, ProviderAway, ProviderFault, SignInFailed, metadata_from, principal_from
 from gateleg.net import Guard
 from gateleg.net.errors import AddressRefused, OutgoingError
-from gateleg.net.http import GuardedClient
-from gateleg.net.http.messages import HttpRequest
+from gateleg.net.http import GuardedClient, HttpRequest
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping

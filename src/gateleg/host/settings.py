@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from gateleg.model import Table
     from gateleg.net import Secret
 
-__all__ = ["DEFAULT", "FILE", "PREFIX", "BadSettings", "Settings", "format_setting", "load_settings"]
+__all__ = ["ANY_ORIGIN", "DEFAULT", "FILE", "PREFIX", "BadSettings", "Settings", "format_setting", "load_settings"]
 
 FILE = "gateleg.toml"
 PREFIX = "GATELEG_"

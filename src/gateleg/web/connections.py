@@ -323,7 +323,8 @@ class BoundedWebSocket(WebSocketsSansIOProtocol):
 
     async def run_asgi(self) -> None:
         """Run the application."""
-        self.scope.setdefault("extensions", {})[MESSAGE_LIMIT] = self._limit_messages
+        extensions: dict[str, Any] = {**(self.scope.get("extensions") or {}), MESSAGE_LIMIT: self._limit_messages}
+        self.scope["extensions"] = extensions
         await super().run_asgi()
 
     def _limit_messages(self, size: int | None) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ async def run_websocket(
     """Run a websocket, and close it when the caller's key is revoked or their session ends: before the next message, or soon."""
     over = asyncio.Event()
     closed = False
-    receiving: asyncio.Future[Message] | None = None
+    receiving: asyncio.Task[Message] | None = None
 
     async def may_go_on() -> bool:
         nonlocal closed
@@ -54,10 +53,12 @@ async def run_websocket(
     async def checked_receive() -> Message:
         nonlocal receiving
         # An application that stops waiting, because of a timeout of its own, loses no message: the next call gets it.
-        receiving = receiving or asyncio.ensure_future(receive())
-        ending = asyncio.ensure_future(over.wait())
+        if receiving is None:
+            receiving = asyncio.create_task(_awaited(receive))
+        ending = asyncio.create_task(over.wait())
+        waited: set[asyncio.Task[Any]] = {receiving, ending}
         try:
-            await asyncio.wait({receiving, ending}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(waited, return_when=asyncio.FIRST_COMPLETED)
         finally:
             ending.cancel()
         if not receiving.done():
@@ -75,14 +76,20 @@ async def run_websocket(
             closed = message["type"] == "websocket.close"
             await send(message)
 
-    watching = asyncio.ensure_future(watch())
+    watching = asyncio.create_task(watch())
     try:
         await app(scope, checked_receive, checked_send)
     finally:
-        for task in filter(None, (watching, receiving)):
+        tasks: list[asyncio.Task[Any]] = [watching, *([] if receiving is None else [receiving])]
+        for task in tasks:
             task.cancel()
-            with suppress(asyncio.CancelledError):
-                await task
+        # What fails now fails because the connection is over.
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _awaited(receive: Receive) -> Message:
+    """A message. A task needs a coroutine, and servers may return any other awaitable."""
+    return await receive()
 
 
 class FirstMessage:

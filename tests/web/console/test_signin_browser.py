@@ -83,9 +83,8 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture(autouse=True)
-def _usual(provider: Provider) -> Iterator[None]:
+def _usual(provider: Provider) -> None:
     provider.person, provider.claims, provider.broken, provider.asks = dict(ANN), {}, {}, False
-    return
 
 
 def test_a_person_signs_in_looks_around_and_signs_out_everywhere(host: Served, provider: Provider, context: BrowserContext) -> None:
