@@ -1,4 +1,5 @@
-"""Commands of actions: what is in the path of an action's route is an argument, the other fields of its input are options.
+"""Commands of actions: what is in the path of an action's route is an argument, the other fields of its input are options, and secret ones
+are read from standard input.
 
 Actions that share a command are told apart by their flags (`--tree`), and a bulk by the missing argument: `gateleg jobs cancel JOB` cancels
 one job, `gateleg jobs cancel --queue mail` all of a queue.
@@ -7,6 +8,7 @@ one job, `gateleg jobs cancel --queue mail` all of a queue.
 import asyncio
 import inspect
 import re
+import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -15,18 +17,28 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
 import typer
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, SecretStr, ValidationError
 
-from gateleg.commands.opening import require_store, settings_from
+from gateleg.cli.host_runner import explain
+from gateleg.commands.opening import print_new_store, require_store, settings_from
 from gateleg.commands.options import AppOption, ConfigOption, JsonOption, ObjectsOption, PrefixOption, StoreOption
 from gateleg.commands.printing import FAILED, MISUSED, fail, print_json
 
 if TYPE_CHECKING:
+    from gateleg.host import Application
     from gateleg.host.actions import Action, ActionCall
     from gateleg.host.settings import Settings
 
 #: Options with other names than their fields, and shorter ones beside them.
-_FLAGS = {"job_type": ("--type",), "queue": ("--queue", "-q"), "limit": ("--limit", "-n"), "job_ids": ()}
+_FLAGS = {
+    "job_type": ("--type",),
+    "queue": ("--queue", "-q"),
+    "limit": ("--limit", "-n"),
+    "application": ("--application", "-a"),
+    "groups": ("--group", "-g"),
+    "job_ids": (),
+    "key_ids": (),
+}
 _SETTINGS = {
     "store": StoreOption,
     "prefix": PrefixOption,
@@ -60,12 +72,17 @@ def _label(name: str) -> str:
 
 def arguments_of(action: "Action[Any, Any]") -> list[str]:
     """The fields of an action's input that its command takes as arguments."""
-    return _PARAMETER.findall(action.http)
+    return list(_PARAMETER.findall(action.http) if action.arguments is None else action.arguments)
 
 
 def _command(sharing: "Sequence[Action[Any, Any]]") -> Callable[..., None]:
-    bulk = next((action for action in sharing if not arguments_of(action)), None)
-    fields = {name: info for action in sharing for name, info in action.input.model_fields.items() if _FLAGS.get(name) != ()}
+    bulk = next((action for action in sharing if action.choices and not arguments_of(action)), None)
+    fields = {
+        name: info
+        for action in sharing
+        for name, info in action.input.model_fields.items()
+        if _FLAGS.get(name) != () and not _is_secret(info)
+    }
     arguments = arguments_of(sharing[0])
     parameters = [_argument(name, fields[name], optional=bulk is not None) for name in arguments]
     parameters += [_option(name, info) for name, info in fields.items() if name not in arguments]
@@ -86,7 +103,11 @@ def _command(sharing: "Sequence[Action[Any, Any]]") -> Callable[..., None]:
         if unfit:
             fail(f"{_flag(unfit[0])} does not go with {'an argument' if action is sharing[0] else 'this'}", MISUSED)
         settings = settings_from(own["config"], store=own["store"], prefix=own["prefix"], objects=own["objects"])
-        reply, words = asyncio.run(_perform(action, settings, own["app"], sent))
+        sent |= {name: _asked(_words(name, info)) for name, info in action.input.model_fields.items() if _is_secret(info)}
+        try:
+            reply, words = asyncio.run(_perform(action, settings, own["app"], sent))
+        except Exception as error:
+            explain(error, settings)
         if own["json"]:
             print_json(reply.model_dump(mode="json"))
         else:
@@ -96,14 +117,21 @@ def _command(sharing: "Sequence[Action[Any, Any]]") -> Callable[..., None]:
     return command
 
 
+def _asked(prompt: str) -> str:
+    """Hidden input, or all of standard input. Not an option, which would stay in the shell's history."""
+    return typer.prompt(prompt, hide_input=True) if sys.stdin.isatty() else sys.stdin.read().rstrip("\r\n")
+
+
 async def _perform(action: "Action[Any, Any]", settings: "Settings", app: str | None, sent: dict[str, Any]) -> tuple[BaseModel, str]:
-    """Perform an action as the user of the command line, who is an admin. Returns its reply and the result in words."""
+    """Perform an action as the user of the command line, who is an admin. Returns its reply and what to print: what is shown only once, so
+    that scripts can use it, or the result in words.
+    """
     from gateleg.cli.jobs.queue_connection import find_id_of
     from gateleg.errors import GatelegError
     from gateleg.host.actions import perform
 
     try:
-        async with acting(settings, app) as call:
+        async with acting(settings, app, creates_store=action.creates_store, needs_secret=action.needs_secret) as call:
             if "job_id" in sent:
                 sent["job_id"] = await find_id_of(call.host.queue, sent["job_id"])
             try:
@@ -113,33 +141,67 @@ async def _perform(action: "Action[Any, Any]", settings: "Settings", app: str | 
                 place = "".join(f"{_flag(str(part))}: " for part in problem["loc"][:1])
                 fail(f"{place}{problem['msg'].removeprefix('Value error, ')}", MISUSED)
             result = await perform(action, call, given)
-            return action.reply(result), action.done(result)
+            once = action.once(result)
+            return action.reply(result), action.done(result) if once is None else once.value
     except GatelegError as error:
         fail(str(error), FAILED)
 
 
 @asynccontextmanager
-async def acting(settings: "Settings", app: str | None = None) -> "AsyncIterator[ActionCall]":
-    """The host of the settings, with the queue tables that its store has, and the user of the command line."""
+async def acting(
+    settings: "Settings", app: str | None = None, *, creates_store: bool = False, needs_secret: bool = False
+) -> "AsyncIterator[ActionCall]":
+    """The host of the settings, with the queue tables that its store has, and the user of the command line, who is an admin.
+
+    The host knows its applications, but does not start them: an action on keys, secrets or jobs needs none of what they open. What
+    `needs_secret` seals can be read by the host afterwards.
+    """
     from gateleg.cli.installed import installed_applications, loaded
-    from gateleg.cli.keys import command_line_principal
-    from gateleg.host import Application
+    from gateleg.host import Application, Principal, Role
     from gateleg.host.actions import ActionCall
+    from gateleg.host.credentials import Keys
     from gateleg.host.host import Host
     from gateleg.host.queues import further_tables
     from gateleg.host.tables import TABLES
-    from gateleg.jobs import AsyncQueue, Jobs
+    from gateleg.host.webhooks import webhook_jobs
+    from gateleg.jobs import AsyncQueue
     from gateleg.jobs.tables import PLAIN, tables_named
 
-    require_store(settings)
+    if creates_store:
+        print_new_store(settings)
+    else:
+        require_store(settings)
     named = None if app is None else loaded(app, "jobs")
-    brought = further_tables([*installed_applications(settings), *([named] if isinstance(named, Application) else [])])
-    async with Host.open(settings, prepare=False, further=brought, visiting=True) as host:
+    known = (*installed_applications(settings), *([named] if isinstance(named, Application) else []))
+    brought = further_tables(known)
+    async with Host.open(settings, prepare=False, further=brought, visiting=not needs_secret) as host:
         await host.store.ensure_tables(*TABLES)
         states = {names: await host.store.table_states(tables_named(names).all[0]) for names in (PLAIN, *brought)}
         present = [names for names, state in states.items() if "MISSING" not in state.values()] or [PLAIN]
-        queue = AsyncQueue(host.store, Jobs(), host.queue.context.settings, tables=present[0], further=present[1:])
-        yield ActionCall(replace(host, queue=queue), command_line_principal())
+        jobs = webhook_jobs(host.store, host.secrets, host.outgoing)
+        queue = AsyncQueue(host.store, jobs, host.queue.context.settings, tables=present[0], further=present[1:])
+        keys = Keys(host.store, _tenant_check(settings, known))
+        yield ActionCall(replace(host, queue=queue, applications=known, keys=keys), Principal("command line", Role.ADMIN))
+
+
+def _tenant_check(settings: "Settings", applications: "Sequence[Application]") -> Callable[[str], None]:
+    """The check of a tenant by applications, whose settings are read only if a key has a tenant."""
+
+    def check(tenant: str) -> None:
+        from gateleg.host.application import tenant_check
+        from gateleg.host.sections import NoSettings
+
+        tenant_check([(one, settings.section(one.name, one.settings or NoSettings)) for one in applications])(tenant)
+
+    return check
+
+
+def _is_secret(info: Any) -> bool:
+    return info.annotation is SecretStr
+
+
+def _words(name: str, info: Any) -> str:
+    return info.title or name.replace("_", " ").capitalize()
 
 
 def _flag(name: str) -> str:

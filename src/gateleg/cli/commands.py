@@ -25,6 +25,7 @@ GROUPS = {
     "worker": "gateleg.cli.worker",
     "keys": "gateleg.cli.keys",
     "secrets": "gateleg.cli.secrets",
+    "webhooks": "gateleg.cli.webhooks",
     "models": "gateleg.cli.models",
     "token": "gateleg.cli.token",
     "config": "gateleg.cli.config",
@@ -32,7 +33,12 @@ GROUPS = {
     "new": "gateleg.cli.new",
 }
 #: The help of groups that load much, so that the list of all commands does not load them.
-HELP = {"jobs": "Jobs: submit, list, follow, cancel and retry them; queues, schedules and the archive."}
+HELP = {
+    "jobs": "Jobs: submit, list, follow, cancel and retry them; queues, schedules and the archive.",
+    "keys": "API keys of a host: create, list and revoke them.",
+    "secrets": "Secrets of applications and tenants, encrypted in the store.",
+    "webhooks": "Webhooks of applications: add, list, disable and delete them, and send deliveries again.",
+}
 
 
 class Commands(TyperGroup):

@@ -150,6 +150,10 @@ class Host:
         stores = (self.sync_objects, *(one.objects for one in self.stores.values() if isinstance(one, ThreadedObjects)))
         return tuple(dict.fromkeys(store.origin for store in stores if isinstance(store, S3Objects)))
 
+    def webhooks_of(self, application: str) -> Webhooks:
+        """The webhooks of an application."""
+        return Webhooks(application, self.store, self.queue, self.secrets.of(application), self.outgoing)
+
     @property
     def environment(self) -> str:
         """A short description of the store: "embedded, ./data" or "DynamoDB, eu-west-1"."""
@@ -261,7 +265,7 @@ class Host:
             audit=self.audit,
             secrets=self.secrets.of(name),
             outgoing=self.outgoing,
-            webhooks=Webhooks(name, self.store, self.queue, self.secrets.of(name), self.outgoing),
+            webhooks=self.webhooks_of(name),
             stores=self.stores,
             host_data=self.settings.data,
             tools_for=self.tool_catalog,

@@ -6,7 +6,7 @@ import inspect
 import re
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Request, Response
+from fastapi import APIRouter, Body, Depends, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["add_action", "routes_of"]
 
 _PARAMETER = re.compile(r"\{(\w+)(?::path)?\}")
+_NO_CONTENT = 204
 
 
 def routes_of(actions: Iterable[Action[Any, Any]], *, tag: str, dependencies: Sequence[Any] = ()) -> APIRouter:
@@ -39,17 +40,18 @@ def add_action(router: APIRouter, action: Action[Any, Any]) -> None:
         _endpoint(action, path),
         methods=[method],
         name=action.name,
-        operation_id=re.sub(r"\W", "_", action.name),
+        # A path that is relative to an application's router gets its id there, from all of it.
+        operation_id=re.sub(r"\W", "_", action.name) if path.startswith("/api/") else None,
         summary=action.title,
         description=action.help,
-        response_model=action.reply_type,
-        status_code=200 if action.made is None else 201,
+        response_model=None if action.status == _NO_CONTENT else action.reply_type,
+        status_code=action.status or (200 if action.made is None else 201),
     )
 
 
 def body_model(action: Action[Any, Any], path: str) -> type[BaseModel] | None:
-    """The body of an action's route: the input without what is in the path. None if nothing is left."""
-    inside = set(_PARAMETER.findall(path))
+    """The body of an action's route: the input without what is in the path and the query. None if nothing is left."""
+    inside = {*_PARAMETER.findall(path), *action.query}
     if not inside:
         return action.input
     fields: dict[str, Any] = {
@@ -78,7 +80,7 @@ def _endpoint(action: Action[Any, Any], path: str) -> Callable[..., Any]:
             response.status_code = 201 if place else 200
             if place:
                 response.headers["Location"] = place
-        return action.reply(result)
+        return None if action.status == _NO_CONTENT else action.reply(result)
 
     parameters = [
         inspect.Parameter("call", inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[ActionCall, Depends(_caller_of(action))]),
@@ -87,6 +89,10 @@ def _endpoint(action: Action[Any, Any], path: str) -> Callable[..., Any]:
     for name in inside:
         annotation = action.input.model_fields[name].rebuild_annotation()
         parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation))
+    for name in action.query:
+        info = action.input.model_fields[name]
+        annotation = Annotated[info.rebuild_annotation(), Query()]
+        parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=info.default))
     if body is not None:
         optional = all(not info.is_required() for info in body.model_fields.values())
         annotation = Annotated[body | None, Body()] if optional else Annotated[body, Body()]
@@ -98,11 +104,12 @@ def _endpoint(action: Action[Any, Any], path: str) -> Callable[..., Any]:
 
 
 def _caller_of(action: Action[Any, Any]) -> Callable[[Request], ActionCall]:
-    """The caller of a route, whose role is checked before the body is read."""
+    """The caller of a route, who is refused before the body is read, as far as the place decides."""
 
     def caller(request: Request) -> ActionCall:
-        principal = principal_of(request)
-        action.check_role(principal)
-        return ActionCall(request.app.state.host, principal, request.state.request_id)
+        call = ActionCall(request.app.state.host, principal_of(request), request.state.request_id)
+        place = {name: request.query_params[name] for name in action.query if name in request.query_params}
+        action.check_early(call, action.input.model_construct(**request.path_params, **place))
+        return call
 
     return caller

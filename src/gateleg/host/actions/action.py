@@ -29,7 +29,18 @@ if TYPE_CHECKING:
     from gateleg.host.host import Host
     from gateleg.host.principal import Principal, Role
 
-__all__ = ["Action", "ActionCall", "BulkAction", "BulkResult", "Nothing", "RefusedTarget", "StoppedHalfway", "perform", "perform_all"]
+__all__ = [
+    "Action",
+    "ActionCall",
+    "BulkAction",
+    "BulkResult",
+    "Nothing",
+    "RefusedTarget",
+    "ShownOnce",
+    "StoppedHalfway",
+    "perform",
+    "perform_all",
+]
 
 _log = logging.getLogger("gateleg.host")
 
@@ -42,6 +53,16 @@ _BATCH = 16
 
 class Nothing(BaseModel):
     """The reply of an action that leaves nothing to show."""
+
+
+@dataclass(frozen=True)
+class ShownOnce:
+    """A part of a result that is shown to whoever asked for it, once: the token of a new key."""
+
+    title: str
+    #: what to do with it
+    note: str
+    value: str = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -71,9 +92,19 @@ class Action(Generic[G, R]):
     run: Callable[[ActionCall, G], Awaitable[R]]
     #: the method and path of its route; each `{name}` is a field of the input, the other fields are the body
     http: str
+    #: the fields that its route takes in its query instead
+    query: Sequence[str] = ()
+    #: the status of its route's response; by default 201 for what it has `made`, and 200
+    status: int | None = None
     #: the words of its command after `gateleg`; the fields in its route's path are arguments, the others options. Empty for none. Actions
     #: that share a command are told apart by their `flag`, and a bulk by the missing argument
     command: str = ""
+    #: the fields that its command takes as arguments, if they are not those in the path
+    arguments: Sequence[str] | None = None
+    #: whether its command may be the first to use a store
+    creates_store: bool = False
+    #: whether it encrypts something with the host's secret
+    needs_secret: bool = False
     flag: str = ""
     #: the fields that select the targets of a bulk; its command needs one of them
     choices: Sequence[str] = ()
@@ -87,6 +118,8 @@ class Action(Generic[G, R]):
     reply_type: type[BaseModel] = Nothing
     #: the result in words
     done: Callable[[R], str] = lambda result: "Done"
+    #: what nobody can read again afterwards. It is in the reply, and neither in `done` nor in the audit log
+    once: Callable[[R], ShownOnce | None] = lambda result: None
     #: the path of what it has made, if it makes something; empty if that existed before
     made: Callable[[R], str] | None = None
     #: whether the result is worth an audit entry; a submission that found its job is not
@@ -97,18 +130,28 @@ class Action(Generic[G, R]):
     dangerous: bool = False
     #: who may, if the role alone does not say. Raises `NotAllowed`, or `Unknown` for what the caller may not know of
     permission: Callable[[ActionCall, G], Awaitable[None]] | None = None
+    #: the same, if the path and the query of its route say enough; routes ask before they read the body
+    admits: Callable[[ActionCall, G], object] | None = None
+    #: who else may, in words
+    also: str = ""
     #: whether agents get it as a tool, if their caller has the role
     tool: bool = True
 
     async def check(self, call: ActionCall, given: G) -> None:
         """Refuse callers who may not do it."""
-        self.check_role(call.principal)
+        self.check_early(call, given)
         if self.permission is not None:
             await self.permission(call, given)
 
-    def check_role(self, principal: Principal) -> None:
-        """Refuse callers without the role, as far as it decides. Doors do so before they read what was sent."""
-        if self.permission is None and not principal.may(self.role):
+    def check_early(self, call: ActionCall, place: G) -> None:
+        """Refuse callers, as far as their role and the place decide: the fields in the path and the query of the route.
+
+        Routes do so before they read the body.
+        """
+        principal = call.principal
+        if self.admits is not None:
+            self.admits(call, place)
+        elif self.permission is None and not principal.may(self.role):
             raise NotAllowed(f"This needs the role {self.role.word}; {principal.name!r} has {principal.role.word}.")
 
     def tool_of(self, host: Host) -> AgentTool:
@@ -264,6 +307,8 @@ class BulkAction(Generic[G]):
             asks=self.asks,
             dangerous=self.of.dangerous,
             permission=self.of.permission and self._each_checks_itself,
+            admits=self.of.admits,
+            also=self.of.also,
             tool=self.of.tool,
         )
 
