@@ -2,7 +2,7 @@
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,11 @@ from gateleg.engine.protocol import OPERATIONS
 from gateleg.host import errors as web_errors
 from gateleg.host import secrets as secret_errors
 from gateleg.host import webhooks as webhook_errors
+from gateleg.host.actions import ACTIONS, Action
+from gateleg.host.actions.declared import declared_actions
+from gateleg.host.application import Application
 from gateleg.host.host import settings_only_resources
+from gateleg.host.member_jobs import member_actions
 from gateleg.host.sections import section_key
 from gateleg.host.settings import PREFIX, Settings, format_setting
 from gateleg.jobs import errors as job_errors
@@ -96,7 +100,9 @@ def _describe(command: Any, path: str, lines: list[str]) -> None:
 
 def _undescribed() -> set[str]:
     """Third-party applications that are installed in this environment, and those without commands."""
-    return set(registered()) - {name for name, application in own_applications().items() if application.commands is not None}
+    return set(registered()) - {
+        name for name, application in own_applications().items() if application.commands is not None or application.actions
+    }
 
 
 def _spelled(option: click.Parameter) -> str:
@@ -237,6 +243,60 @@ def _address(route: Any, prefix: str = "") -> str:
     return f"| {', '.join(sorted(route.methods))} | `{prefix}{route.path.replace(':path', '')}` | {_first_line(route.endpoint)} |"
 
 
+def actions() -> str:
+    """Every action of the host and of its applications."""
+    lines = [
+        NOTE,
+        "# Actions\n",
+        "What may be done to a host and with its applications. Each action is one value, from which its [route](http.md), its",
+        "[command](command-line.md), its button in the console, its tool for agents and its entries in the audit log are made: the",
+        "role, the effect, the entry and the words are the same at every door.",
+        "[Applications declare their own](../how-to/applications.md#actions).\n",
+        "An action on many targets (`-many`, `-tree`) writes one entry for each of them, with the name of the action on one. The user of a",
+        "command is an admin.\n",
+    ]
+    columns = ("action", "what it does", "role", "route", "command", "tool", "target in the audit log")
+    for title, group in _action_groups().items():
+        lines += [f"## {title}\n", f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
+        lines += [_action(action) for action in group]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _action_groups() -> dict[str, Sequence[Action[Any, Any]]]:
+    groups: dict[str, Sequence[Action[Any, Any]]] = {}
+    for action in ACTIONS:
+        title = f"{action.name.partition('.')[0].capitalize()}s"
+        groups[title] = [*groups.get(title, ()), action]
+    groups[MEMBER_JOBS] = member_actions(Application("{application}", "", ""))
+    for application in own_applications().values():
+        declared = declared_actions(application, settings_only_resources(application, Settings()))
+        if declared:
+            groups[application.title] = declared
+    return groups
+
+
+class _Path:
+    """Stands for an input or a result, of which only what the target of an entry is made of matters: `{key_id}`."""
+
+    def __init__(self, name: str = "") -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> "_Path":
+        return _Path(name)
+
+    def __str__(self) -> str:
+        return f"{{{self._name}}}"
+
+
+def _action(action: Action[Any, Any]) -> str:
+    name, http = action.name, action.http.replace(":path", "")
+    role = f"{action.role.word}; {action.also}" if action.also else action.role.word
+    command = f"`gateleg {action.command}{action.flag and f' --{action.flag}'}`" if action.command else ""
+    recorded = f"`{action.each}` of each" if action.each else f"`{action.target(_Path(), _Path())}`"
+    return f"| `{name}` | {action.help} | {role} | `{http}` | {command} | {'yes' if action.tool else ''} | {recorded} |"
+
+
 def python(room: str) -> str:
     """The Python API of a package."""
     return f"{NOTE}\n{python_reference.page(room)}"
@@ -265,6 +325,7 @@ GENERATED: dict[str, Callable[[], str]] = {
     "errors.md": errors,
     "settings.md": settings,
     "http.md": http,
+    "actions.md": actions,
     **{f"python/{room}.md": partial(python, room) for room in python_reference.ROOMS},
     **graphql_schemas(),
 }

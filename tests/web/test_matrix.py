@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 from fastapi import FastAPI
 
+from gateleg.host.actions import ACTIONS
 from gateleg.host.host import Host
 from gateleg.host.principal import Role
 from gateleg.jobs import ManualClock
@@ -249,3 +251,28 @@ async def test_an_application_learns_the_tenant_of_its_caller(host: Host, app: F
     made = await host.keys.create("ann", MEMBER, tenant=tenant)
     async with client_of(app, token=made.token) as client:
         assert (await client.get("/api/music/whoami")).json() == {"name": "ann", "tenant": str(tenant)}
+
+
+def documented_roles() -> dict[tuple[str, str], Role]:
+    """The role of each route of an action, as the reference says it. Jobs of members stand for those of every application."""
+    page = (Path(__file__).parents[2] / "docs/reference/actions.md").read_text()
+    rows = [[cell.strip() for cell in line.split("|")] for line in page.splitlines() if line.startswith("| `")]
+    found: dict[tuple[str, str], Role] = {}
+    for _, _, _, role, http, *_ in rows:
+        method, path = http.strip("`").split()
+        found[method, path.replace("/api/{application}/", "/api/music/")] = Role[role.partition(";")[0].upper()]
+    return found
+
+
+async def test_every_route_of_an_action_lets_in_the_roles_that_the_reference_says(staff: Staff, app: FastAPI) -> None:
+    served = {(method, path.replace(":path", "")): path for method, path in routes(app)}
+    documented = documented_roles()
+    assert {(method, path.replace(":path", "")) for method, path in (action.http.split() for action in ACTIONS)} <= set(documented)
+    wrong = []
+    for place, least in documented.items():
+        # Applications of Gateleg, which this host has not, have their own tests.
+        for role in Role if place in served else ():
+            status = await ask(staff.of(role), place[0], served[place])
+            if (status not in (401, 403)) != (role >= least):
+                wrong.append((*place, role.word, status))
+    assert wrong == []

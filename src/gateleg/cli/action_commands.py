@@ -25,6 +25,8 @@ from gateleg.commands.options import AppOption, ConfigOption, JsonOption, Object
 from gateleg.commands.printing import FAILED, MISUSED, fail, print_json
 
 if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+
     from gateleg.host import Application
     from gateleg.host.actions import Action, ActionCall
     from gateleg.host.settings import Settings
@@ -50,20 +52,22 @@ _SETTINGS = {
 _PARAMETER = re.compile(r"\{(\w+)(?::path)?\}")
 
 
-def add_actions(app: typer.Typer, actions: "Iterable[Action[Any, Any]]", group: str) -> None:
-    """Add the commands of the actions whose command begins with the words of a group: `jobs`."""
+def add_actions(app: typer.Typer, actions: "Iterable[Action[Any, Any]]", group: str, application: "Application | None" = None) -> None:
+    """Add the commands of the actions whose command begins with the words of a group: `jobs`; or those of an application."""
     commands: dict[str, list[Action[Any, Any]]] = {}
     for action in actions:
         words, _, name = action.command.rpartition(" ")
         if words == group:
             commands.setdefault(name, []).append(action)
     for name, sharing in commands.items():
-        app.command(name=name, help=_help(sharing))(_command(sharing))
+        app.command(name=name, help=_help(sharing))(_command(sharing, application))
 
 
 def _help(sharing: "Sequence[Action[Any, Any]]") -> str:
     others = [(f"With --{action.flag}" if action.flag else "Without the argument", action.help) for action in sharing[1:]]
-    return "\n\n".join([sharing[0].help, *(f"{when}: {help}" for when, help in others)])
+    asked = [_words(name, info) for name, info in sharing[0].input.model_fields.items() if _is_secret(info)]
+    reading = [f"{words} is read from standard input, or prompted for." for words in asked]
+    return "\n\n".join([sharing[0].help, *reading, *(f"{when}: {help}" for when, help in others)])
 
 
 def _label(name: str) -> str:
@@ -75,7 +79,24 @@ def arguments_of(action: "Action[Any, Any]") -> list[str]:
     return list(_PARAMETER.findall(action.http) if action.arguments is None else action.arguments)
 
 
-def _command(sharing: "Sequence[Action[Any, Any]]") -> Callable[..., None]:
+def commands_of(application: "Application") -> typer.Typer:
+    """The commands of the actions that an application declares: `gateleg {name} ...`."""
+    from gateleg.host.actions.declared import declared_actions
+    from gateleg.host.application import BadApplication
+    from gateleg.host.host import settings_only_resources
+    from gateleg.host.settings import Settings
+
+    app = typer.Typer(help=application.about or None, add_completion=False, no_args_is_help=True)
+    # A function of resources gets only settings here: it says what may be done, and the host's own actions do it.
+    try:
+        actions = declared_actions(application, settings_only_resources(application, Settings()))
+    except BadApplication as error:
+        fail(str(error), MISUSED)
+    add_actions(app, actions, application.name, application)
+    return app
+
+
+def _command(sharing: "Sequence[Action[Any, Any]]", application: "Application | None") -> Callable[..., None]:
     bulk = next((action for action in sharing if action.choices and not arguments_of(action)), None)
     fields = {
         name: info
@@ -90,10 +111,11 @@ def _command(sharing: "Sequence[Action[Any, Any]]") -> Callable[..., None]:
     parameters += [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False if name == "json" else None, annotation=annotation)
         for name, annotation in _SETTINGS.items()
+        if name != "app" or application is None
     ]
 
     def command(**values: Any) -> None:
-        own = {name: values.pop(name) for name in _SETTINGS}
+        own = {name: values.pop(name, None) for name in _SETTINGS}
         flagged = [action for action in sharing if action.flag and values.pop(f"flag_{action.flag}")]
         sent = {name: value for name, value in values.items() if value not in (None, [], False)}
         action = flagged[0] if flagged else sharing[0] if all(name in sent for name in arguments) else (bulk or sharing[0])
@@ -105,7 +127,12 @@ def _command(sharing: "Sequence[Action[Any, Any]]") -> Callable[..., None]:
         settings = settings_from(own["config"], store=own["store"], prefix=own["prefix"], objects=own["objects"])
         sent |= {name: _asked(_words(name, info)) for name, info in action.input.model_fields.items() if _is_secret(info)}
         try:
-            reply, words = asyncio.run(_perform(action, settings, own["app"], sent))
+            opening = (
+                acting(settings, own["app"], creates_store=action.creates_store, needs_secret=action.needs_secret)
+                if application is None
+                else _acting_in(application, settings, creates_store=action.creates_store)
+            )
+            reply, words = asyncio.run(_perform(action, opening, sent))
         except Exception as error:
             explain(error, settings)
         if own["json"]:
@@ -122,7 +149,9 @@ def _asked(prompt: str) -> str:
     return typer.prompt(prompt, hide_input=True) if sys.stdin.isatty() else sys.stdin.read().rstrip("\r\n")
 
 
-async def _perform(action: "Action[Any, Any]", settings: "Settings", app: str | None, sent: dict[str, Any]) -> tuple[BaseModel, str]:
+async def _perform(
+    action: "Action[Any, Any]", opening: "AbstractAsyncContextManager[ActionCall]", sent: dict[str, Any]
+) -> tuple[BaseModel, str]:
     """Perform an action as the user of the command line, who is an admin. Returns its reply and what to print: what is shown only once, so
     that scripts can use it, or the result in words.
     """
@@ -131,8 +160,11 @@ async def _perform(action: "Action[Any, Any]", settings: "Settings", app: str | 
     from gateleg.host.actions import perform
 
     try:
-        async with acting(settings, app, creates_store=action.creates_store, needs_secret=action.needs_secret) as call:
-            if "job_id" in sent:
+        async with opening as call:
+            # An application may have declared the action without its resources, which it has now.
+            declared = (own for actions in call.host.actions.values() for own in actions)
+            action = next((own for own in declared if own.name == action.name), action)
+            if "job_id" in sent and action.name.startswith("job."):
                 sent["job_id"] = await find_id_of(call.host.queue, sent["job_id"])
             try:
                 given = action.input.model_validate(sent)
@@ -167,10 +199,7 @@ async def acting(
     from gateleg.jobs import AsyncQueue
     from gateleg.jobs.tables import PLAIN, tables_named
 
-    if creates_store:
-        print_new_store(settings)
-    else:
-        require_store(settings)
+    _find_store(settings, creates_store)
     named = None if app is None else loaded(app, "jobs")
     known = (*installed_applications(settings), *([named] if isinstance(named, Application) else []))
     brought = further_tables(known)
@@ -182,6 +211,26 @@ async def acting(
         queue = AsyncQueue(host.store, jobs, host.queue.context.settings, tables=present[0], further=present[1:])
         keys = Keys(host.store, _tenant_check(settings, known))
         yield ActionCall(replace(host, queue=queue, applications=known, keys=keys), Principal("command line", Role.ADMIN))
+
+
+@asynccontextmanager
+async def _acting_in(application: "Application", settings: "Settings", *, creates_store: bool) -> "AsyncIterator[ActionCall]":
+    """A host with one application, which is started, and the user of the command line."""
+    from gateleg.host import Principal, Role
+    from gateleg.host.actions import ActionCall
+    from gateleg.host.host import Host
+
+    _find_store(settings, creates_store)
+    async with Host.open(settings, [application]) as host:
+        yield ActionCall(host, Principal("command line", Role.ADMIN))
+
+
+def _find_store(settings: "Settings", creates: bool) -> None:
+    """End the command if there is no store, or say that it makes one."""
+    if creates:
+        print_new_store(settings)
+    else:
+        require_store(settings)
 
 
 def _tenant_check(settings: "Settings", applications: "Sequence[Application]") -> Callable[[str], None]:

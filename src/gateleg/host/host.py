@@ -13,6 +13,7 @@ from gateleg.ai import MODEL_TABLES, Account, AsyncModels, ModelSettings
 from gateleg.ai.tables import cache_table
 from gateleg.errors import GatelegError
 from gateleg.host.actions import ACTIONS
+from gateleg.host.actions.declared import declared_actions
 from gateleg.host.application import Application, check_applications, check_made, tenant_check
 from gateleg.host.audit import Audit
 from gateleg.host.change_consumers import stream_jobs
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
+    from gateleg.host.actions import Action
     from gateleg.host.application import Found, OfferedTool
     from gateleg.host.principal import Principal
     from gateleg.host.settings import Settings
@@ -95,6 +97,8 @@ class Host:
     resources: Mapping[str, Resources[Any]]
     #: the error of each application that failed, by its name; None if the host is not tolerant and raises instead
     failed_applications: dict[str, str] | None = None
+    #: the actions that each started application declares, by its name
+    actions: dict[str, tuple[Action[Any, Any], ...]] = field(default_factory=dict)
     #: the agent tools of all started applications
     tool_catalog: ToolCatalog = field(default_factory=ToolCatalog)
 
@@ -295,11 +299,15 @@ class Host:
                 with self.isolate_failure(application):
                     block = check_made(application, "lifespan", application.lifespan(resources), AbstractAsyncContextManager)
                     await closing.enter_async_context(run_in_own_task(block))
+            if application.name not in failed_applications:
+                with self.isolate_failure(application):
+                    self.actions[application.name] = declared_actions(application, resources)
         for name in failed_applications:
             self.queue.context.jobs.exclude(handlers.get(name, Jobs()))
         started = replace(self, applications=tuple(one for one in self.applications if one.name not in failed_applications))
         self.tool_catalog.applications.extend(started.applications_with_resources)
-        self.tool_catalog.actions.extend(action.tool_of(started) for action in ACTIONS if action.tool)
+        for name, actions in {"gateleg": ACTIONS, **self.actions}.items():
+            self.tool_catalog.actions.extend(action.offered_by(started, name) for action in actions if action.tool)
         return started
 
 

@@ -7,7 +7,7 @@ import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gateleg.host.application import AgentTool, OfferedTool
+from gateleg.host.application import OfferedTool
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -77,11 +77,11 @@ async def job_subject(
 
 @dataclass
 class ToolCatalog:
-    """The agent tools of a host: those of its applications, and its own actions. The host fills it once all applications have started."""
+    """The agent tools of a host: those of its applications, and all actions. The host fills it once all applications have started."""
 
     applications: list[tuple[Application, Resources[Any]]] = field(default_factory=list)
-    #: actions of the host as tools, for callers with their roles
-    actions: list[AgentTool] = field(default_factory=list)
+    #: actions as tools, for callers with their roles
+    actions: list[OfferedTool] = field(default_factory=list)
 
     def __call__(self, principal: Principal) -> list[OfferedTool]:
         """The tools that a principal may use."""
@@ -91,5 +91,4 @@ class ToolCatalog:
             if application.tools is not None
             for tool in application.tools(resources)
         ]
-        offered += [OfferedTool(f"gateleg.{tool.name}", "gateleg", tool) for tool in self.actions]
-        return [entry for entry in offered if principal.may(entry.tool.role)]
+        return [entry for entry in (*offered, *self.actions) if principal.may(entry.tool.role)]

@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel, Field
@@ -25,7 +26,7 @@ from gateleg.host.errors import NotAllowed, Refusal
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from gateleg.host.application import AgentTool
+    from gateleg.host.application import AgentTool, OfferedTool
     from gateleg.host.host import Host
     from gateleg.host.principal import Principal, Role
 
@@ -47,6 +48,8 @@ _log = logging.getLogger("gateleg.host")
 G = TypeVar("G", bound=BaseModel)
 R = TypeVar("R")
 
+#: What cannot be in the name of a tool.
+_NO_WORD = re.compile(r"\W")
 #: How many targets of a bulk are worked on at once.
 _BATCH = 16
 
@@ -112,6 +115,8 @@ class Action(Generic[G, R]):
     target: Callable[[G, R], str]
     #: what else the audit log keeps
     details: Callable[[G, R], Mapping[str, Any]] = lambda given, result: {}
+    #: of an action on many targets: the name of the action whose entry each of them has. It has none itself
+    each: str = ""
     #: the result as the API, `--json` and agents get it
     reply: Callable[[R], BaseModel] = lambda result: Nothing()
     #: the model of the reply, for the API's documentation
@@ -161,14 +166,22 @@ class Action(Generic[G, R]):
         async def call(principal: Principal, given: G) -> BaseModel:
             return self.reply(await perform(self, ActionCall(host, principal), given))
 
-        return AgentTool(self.name.replace(".", "_").replace("-", "_"), self.help, self.input, call, self.role)
+        return AgentTool(_NO_WORD.sub("_", self.name), self.help, self.input, call, self.role)
+
+    def offered_by(self, host: Host, application: str) -> OfferedTool:
+        """The tool under the name by which models call it: `gateleg.job_cancel`, or `music.play` for an action `music.play` of music."""
+        from gateleg.host.application import OfferedTool
+
+        tool = self.tool_of(host)
+        tool = replace(tool, name=tool.name.removeprefix(f"{_NO_WORD.sub('_', application)}_"))
+        return OfferedTool(f"{application}.{tool.name}", application, tool)
 
 
 async def perform(action: Action[G, R], call: ActionCall, given: G) -> R:
     """Do something on behalf of a caller, and write it to the audit log."""
     await action.check(call, given)
     result = await action.run(call, given)
-    if action.changed(result):
+    if not action.each and action.changed(result):
         target, details = action.target(given, result), action.details(given, result)
         await call.host.audit.note(call.principal, action.name, target, request_id=call.request_id, **details)
     return result
@@ -299,8 +312,7 @@ class BulkAction(Generic[G]):
             command=self.command,
             choices=self.choices,
             target=lambda given, result: "",
-            # Each target has an entry of its own.
-            changed=lambda result: False,
+            each=self.of.name,
             reply=self.reply,
             reply_type=self.reply_type,
             done=lambda result: result.words(self.verb),

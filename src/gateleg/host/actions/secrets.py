@@ -73,7 +73,7 @@ async def _put(call: ActionCall, given: PutSecret) -> SecretInfo:
 put_secret = Action(
     name="secret.put",
     title="Set",
-    help="Set a secret, or replace its value. On the command line, the value is read from standard input or prompted for.",
+    help="Set a secret, or replace its value.",
     role=Role.ADMIN,
     input=PutSecret,
     run=_put,
@@ -202,8 +202,7 @@ async def _rekey(call: ActionCall, given: RekeySecrets) -> Rekeyed:
 rekey_secrets = Action(
     name="secret.rekey",
     title="Re-encrypt",
-    help="Re-encrypt an application's secrets, of all tenants, after the host's `secret` has changed. On the command line, the old one is "
-    "read from standard input or prompted for.",
+    help="Re-encrypt an application's secrets, of all tenants, after the host's `secret` has changed.",
     role=Role.ADMIN,
     input=RekeySecrets,
     run=_rekey,
@@ -212,8 +211,7 @@ rekey_secrets = Action(
     arguments=(),
     needs_secret=True,
     target=lambda given, result: given.application,
-    # Each of the secrets has an entry.
-    changed=lambda result: False,
+    each="secret.rekey",
     reply=RekeyedSecrets.of,
     reply_type=RekeyedSecrets,
     done=lambda result: result.words,
