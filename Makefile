@@ -100,6 +100,7 @@ bench: $(READY) ## Benchmark beside other emulators, data layers and queues (an 
 	$(BIN)/python bench/verbs.py
 	$(BIN)/python bench/jobs.py
 	$(BIN)/python bench/ai.py
+	$(BIN)/python bench/ai_providers.py
 	$(BIN)/python bench/migrate.py
 	@for app in src/gateleg/apps/*/; do bench="bench/$$(basename $$app).py"; \
 	  [ ! -f "$$bench" ] || { echo "$$bench" && $(BIN)/python "$$bench"; } || exit 1; done

@@ -52,7 +52,7 @@ def texts(quick: bool) -> dict[str, list[str]]:
 
 def gateleg() -> Embed:
     """Our own network."""
-    from gateleg.ai.minilm.model import minilm
+    from gateleg.ai.minilm import minilm
 
     return minilm().embed
 

@@ -5,7 +5,7 @@
 
 Facts only, no documentation: names (`!` marks required members), types, limits, patterns and values of what requests contain. New
 operations and members come with a new botocore and this script. Where DynamoDB itself differs from its model stands in
-`gateleg.engine.protocol.requests`.
+`gateleg.engine.protocol.shapes`.
 """
 
 import argparse

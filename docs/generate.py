@@ -1,6 +1,7 @@
 """Generate the reference pages from the code: `make docs`."""
 
 import inspect
+import re
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -16,7 +17,7 @@ from gateleg.ai import errors as ai_errors
 from gateleg.ai.settings import ProviderSettings, SpendCaps
 from gateleg.cli.commands import app
 from gateleg.cli.installed import application_errors, own_applications, registered
-from gateleg.endpoint import errors as endpoint_errors
+from gateleg.endpoint import dispatcher as endpoint_errors
 from gateleg.engine.engine import handler_of
 from gateleg.engine.protocol import OPERATIONS
 from gateleg.host import errors as web_errors
@@ -276,6 +277,19 @@ def _action_groups() -> dict[str, Sequence[Action[Any, Any]]]:
     return groups
 
 
+def _target(action: Action[Any, Any]) -> str:
+    """What the target of an entry is made of, such as `{application}/{name}`; what is in the path of the route, if it is computed."""
+    try:
+        target = str(action.target(_Path(), _Path()))
+    except (TypeError, ValueError):
+        target = _COMPUTED
+    return "/".join(f"{{{name}}}" for name in re.findall(r"\{(\w+)", action.http)) if _COMPUTED in target else target
+
+
+#: How a whole input or result would be written.
+_COMPUTED = "{}"
+
+
 class _Path:
     """Stands for an input or a result, of which only what the target of an entry is made of matters: `{key_id}`."""
 
@@ -285,6 +299,9 @@ class _Path:
     def __getattr__(self, name: str) -> "_Path":
         return _Path(name)
 
+    def __getitem__(self, index: object) -> "_Path":
+        return self
+
     def __str__(self) -> str:
         return f"{{{self._name}}}"
 
@@ -293,7 +310,7 @@ def _action(action: Action[Any, Any]) -> str:
     name, http = action.name, action.http.replace(":path", "")
     role = f"{action.role.word}; {action.also}" if action.also else action.role.word
     command = f"`gateleg {action.command}{action.flag and f' --{action.flag}'}`" if action.command else ""
-    recorded = f"`{action.each}` of each" if action.each else f"`{action.target(_Path(), _Path())}`"
+    recorded = f"`{action.each}` of each" if action.each else f"`{_target(action)}`"
     return f"| `{name}` | {action.help} | {role} | `{http}` | {command} | {'yes' if action.tool else ''} | {recorded} |"
 
 

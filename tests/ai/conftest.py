@@ -1,4 +1,3 @@
-import ssl
 from collections.abc import Callable
 from functools import partial
 
@@ -13,8 +12,9 @@ def asker(request: pytest.FixtureRequest) -> Callable[..., Asker]:
     return partial(Asker, request.param)
 
 
-@pytest.fixture
-def no_authorities(monkeypatch: pytest.MonkeyPatch) -> None:
-    """SDKs read all certificate authorities for every client, which takes longer than the test; servers of tests have no certificate."""
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    monkeypatch.setattr(ssl, "create_default_context", lambda *args, **options: context)
+@pytest.fixture(autouse=True)
+def _aws_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Credentials for servers of tests that speak Bedrock, so that nothing is searched for in the network."""
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")

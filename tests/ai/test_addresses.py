@@ -11,7 +11,7 @@ from pydantic import SecretStr, ValidationError
 from gateleg.ai import Models, ModelSettings, Price, RateLimited, Usage
 from gateleg.ai.addresses import PROVIDERS, ModelAddress, parse_model_address
 from gateleg.ai.errors import BadModelAddress, BadStructure
-from gateleg.ai.metering import Meter
+from gateleg.ai.replies import Meter
 
 NAMES = st.text(alphabet="abcxyz0189.:-/_@", min_size=1, max_size=20)
 PLACES = st.sampled_from(["http://host", "https://host/v1", "http://[::1]:8000", "https://host:8443/a/b"])

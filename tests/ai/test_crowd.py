@@ -4,9 +4,14 @@ import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+import pytest
+
 from gateleg.ai import AsyncChat, AsyncModels, Chat, Models, User
-from gateleg.ai.steps import Offload
+from gateleg.ai.errors import ModelRefused
 from tests.ai.echo import echo
+from tests.net.http.faulty import Act, answer, service
+
+PROVIDERS = ("anthropic", "gemini", "bedrock", "openai", "openai-responses", "ollama")
 
 
 def ask(chat: Chat, number: int) -> bool:
@@ -36,12 +41,25 @@ async def test_tasks_hear_their_own_answers() -> None:
             assert all(await asyncio.gather(*[ask_async(chat, number) for number in range(60)]))
 
 
-async def test_streams_that_wait_in_threads_keep_nobody_from_an_answer() -> None:
-    go = threading.Event()
-    async with AsyncModels() as models, asyncio.timeout(30):
-        waiting = [asyncio.ensure_future(models._perform(Offload(go.wait))) for _ in range(200)]
-        try:
-            assert await models._perform(Offload(lambda: "an answer")) == "an answer"
-        finally:
-            go.set()
-            await asyncio.gather(*waiting)
+@pytest.mark.parametrize("provider", PROVIDERS)
+async def test_streams_that_wait_occupy_no_thread(provider: str) -> None:
+    def threads() -> set[threading.Thread]:
+        return {thread for thread in threading.enumerate() if thread.name.startswith("gateleg-ai")}
+
+    silent = Act((b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n",), "silence")
+    with service(answer(status=400), *[silent] * 40) as server:
+        async with AsyncModels() as models, asyncio.timeout(30):
+            chat = models.chat(f"{provider}:m@{server.url}", key=None if provider == "bedrock" else "k")
+            # What blocks once, such as finding credentials, is over after the first call.
+            with pytest.raises(ModelRefused):
+                await chat.reply([User("?")])
+            before = threads()
+            waiting = [asyncio.ensure_future(anext(chat.stream([User("?")]))) for _ in range(40)]
+            while len(server.requests) < 41:
+                await asyncio.sleep(0)
+            after = threads()
+            for task in waiting:
+                task.cancel()
+            ends = await asyncio.gather(*waiting, return_exceptions=True)
+    assert {type(end) for end in ends} == {asyncio.CancelledError}
+    assert after <= before

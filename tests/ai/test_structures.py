@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, Field
 
 from gateleg.ai import ModelSettings, Price, User
+from gateleg.ai.chat import StructureMismatch, read_structure
 from gateleg.ai.errors import BadStructure
-from gateleg.ai.structures import StructureMismatch, read_structure
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, said
 from tests.net.http.faulty import service

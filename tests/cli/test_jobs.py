@@ -232,7 +232,7 @@ def test_a_name_that_the_model_of_a_config_would_ignore_is_refused(desk: Desk, c
 def test_a_queue_that_nothing_uses_may_be_misspelt(desk: Desk, command: str) -> None:
     desk.submit("echo", "--queue", "images")
     told = desk.run(command, "imgaes")
-    assert "no job and no worker uses the queue imgaes so far. Did you mean 'images'?" in told.output
+    assert "No job and no worker uses the queue imgaes so far. Did you mean 'images'?" in told.output
     assert "no job" not in desk.run(command, "images").output
 
 

@@ -122,6 +122,6 @@ def test_a_reader_does_not_bring_back_what_a_write_under_way_has_changed(ours: W
     ours.create("a")
     catalog = ours.engine.catalog
     with ours.engine.database.write() as connection:
-        catalog.drop(connection, catalog.table(ours.engine.namespace, "Music"))
+        catalog.drop(connection, catalog.layout(ours.engine.namespace, "Music").table)
         catalog._load(theirs.engine.database.connection, only_newer=True)
         assert catalog.cached_layout(ours.engine.namespace, "Music") is None

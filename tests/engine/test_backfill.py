@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from gateleg.engine import throttle
+from gateleg.engine import long_work
 from gateleg.engine.engine import Engine
 from gateleg.engine.integrity import check_integrity
 from tests.engine.operations.requests import index
@@ -27,7 +27,7 @@ def status(world: World) -> str:
 @pytest.fixture
 def music(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """A table of ten items, and chunks of four."""
-    monkeypatch.setattr(throttle, "SMALL_TABLE_ROWS", 4)
+    monkeypatch.setattr(long_work, "SMALL_TABLE_ROWS", 4)
     world.create("a")
     for number in range(10):
         world.put(text(a=f"{number}", b=f"b{number % 3}"))
@@ -101,7 +101,7 @@ def test_a_table_that_is_deleted_while_it_is_indexed_leaves_nothing(music: World
 
 
 def test_a_backfill_goes_on_where_another_process_stopped(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(throttle, "SMALL_TABLE_ROWS", 4)
+    monkeypatch.setattr(long_work, "SMALL_TABLE_ROWS", 4)
     path = tmp_path / "data.db"
     first = World(path)
     first.create("a")
@@ -119,7 +119,7 @@ def test_a_backfill_goes_on_where_another_process_stopped(tmp_path: Any, monkeyp
 
 
 def test_two_processes_share_a_backfill(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(throttle, "SMALL_TABLE_ROWS", 4)
+    monkeypatch.setattr(long_work, "SMALL_TABLE_ROWS", 4)
     first, second = World(tmp_path / "data.db"), World(tmp_path / "data.db")
     first.create("a")
     for number in range(10):

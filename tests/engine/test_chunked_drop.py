@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.engine import chunked_drop, throttle
+from gateleg.engine import long_work
 from tests.engine.world import World, text
 
 _ROWS = "CREATE TABLE items_1(k BLOB PRIMARY KEY, size INTEGER NOT NULL, v BLOB NOT NULL)"
@@ -16,7 +16,7 @@ _ROWS = "CREATE TABLE items_1(k BLOB PRIMARY KEY, size INTEGER NOT NULL, v BLOB 
 
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(throttle, "SMALL_TABLE_ROWS", 3)
+    monkeypatch.setattr(long_work, "SMALL_TABLE_ROWS", 3)
 
 
 @pytest.fixture
@@ -44,10 +44,10 @@ def test_a_table_is_emptied_whatever_its_keys_and_all_of_its_pages_are_free_agai
     before = connection.execute("PRAGMA page_count").fetchone()
     fill(connection, keys)
     with connection:
-        chunked_drop.drop_rows(connection, "items_1")
-    while chunked_drop.is_pending(connection):
+        long_work.drop_rows(connection, "items_1")
+    while long_work.has_drops(connection):
         with connection:
-            chunked_drop.advance(connection)
+            long_work.advance_drop(connection)
         assert soundness(connection) == ["ok"]
     assert connection.execute("SELECT name FROM sqlite_schema").fetchall() == [("drops",)]
     connection.execute("VACUUM")
@@ -57,7 +57,7 @@ def test_a_table_is_emptied_whatever_its_keys_and_all_of_its_pages_are_free_agai
 def test_a_drop_that_is_rolled_back_leaves_the_table_with_its_keys(connection: apsw.Connection) -> None:
     fill(connection, [bytes([number]) for number in range(10)])
     connection.execute("BEGIN IMMEDIATE")
-    chunked_drop.drop_rows(connection, "items_1")
+    long_work.drop_rows(connection, "items_1")
     connection.execute("ROLLBACK")
     with pytest.raises(apsw.ConstraintError):
         connection.execute("INSERT INTO items_1 VALUES (?, 1, x'')", (bytes([3]),))
@@ -70,12 +70,12 @@ def test_another_connection_sees_the_new_schema(connection: apsw.Connection, tmp
     other = apsw.Connection(str(tmp_path / "rows.db"))
     assert other.execute("SELECT count(*) FROM items_1 WHERE k = ?", (bytes([3]),)).fetchone() == (1,)
     with connection:
-        chunked_drop.drop_rows(connection, "items_1")
+        long_work.drop_rows(connection, "items_1")
     with pytest.raises(apsw.SQLError, match="no such table"):
         other.execute("SELECT count(*) FROM items_1 WHERE k = ?", (bytes([3]),))
-    while chunked_drop.is_pending(other):
+    while long_work.has_drops(other):
         with other:
-            chunked_drop.advance(other)
+            long_work.advance_drop(other)
     assert soundness(other) == ["ok"]
     other.close()
 
@@ -84,11 +84,11 @@ def test_a_table_with_another_index_is_emptied_too(connection: apsw.Connection) 
     fill(connection, [bytes([number]) for number in range(10)])
     connection.execute("CREATE INDEX expiry_1 ON items_1(size)")  # as earlier versions made
     with connection:
-        chunked_drop.drop_rows(connection, "items_1")
+        long_work.drop_rows(connection, "items_1")
     assert connection.execute("SELECT name FROM drops").fetchall() == [("dropped_items_1",)]
-    while chunked_drop.is_pending(connection):
+    while long_work.has_drops(connection):
         with connection:
-            chunked_drop.advance(connection)
+            long_work.advance_drop(connection)
     assert soundness(connection) == ["ok"]
 
 
@@ -99,7 +99,7 @@ def test_another_process_goes_on_with_what_is_being_dropped(tmp_path: Path) -> N
         first.put(text(a=str(number)))
     first.call("DeleteTable", TableName="Music")
     with first.engine.database.write() as connection:
-        assert chunked_drop.advance(connection)
+        assert long_work.advance_drop(connection)
     first.engine.close()
     second = World(tmp_path / "music.db")
     second.engine.maintain()

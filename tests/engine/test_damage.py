@@ -237,7 +237,7 @@ def test_the_root_of_a_table_may_be_damaged(whole: Path, tmp_path: Path, name: s
 def place_of(whole: Path, text: str) -> int:
     """Where a text lies in the rows of Plain, not in its backup or free pages."""
     with Engine(str(whole), background=False) as engine:
-        wanted = f"items_{engine.catalog.table(engine.namespace, 'Plain').id}"
+        wanted = f"items_{engine.catalog.layout(engine.namespace, 'Plain').table.id}"
     connection = apsw.Connection(str(whole), flags=apsw.SQLITE_OPEN_READONLY)
     numbers = [int(str(number)) for (number,) in connection.execute("SELECT pageno FROM dbstat WHERE name = ?", (wanted,))]
     connection.close()

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gateleg.engine import expiry, throttle
+from gateleg.engine import expiry, long_work
 from gateleg.engine.integrity import check_integrity
 from gateleg.engine.maintenance import EXPIRED_CHUNK_ITEMS
 from tests.engine.operations.requests import index
@@ -170,7 +170,7 @@ CHANGES = st.tuples(st.integers(0, 11), st.one_of(st.none(), st.just("never"), s
 def test_the_index_is_right_however_writes_and_steps_interleave(before: list[Any], after: list[Any]) -> None:
     world = World()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(throttle, "SMALL_TABLE_ROWS", 2)
+        patch.setattr(long_work, "SMALL_TABLE_ROWS", 2)
         world.create("a")
         for change in before:
             write(world, *change)
@@ -194,7 +194,7 @@ def write(world: World, number: int, expires: int | str | None) -> None:
 @pytest.fixture
 def large(world: World, monkeypatch: pytest.MonkeyPatch) -> World:
     """A table that is too large to be taken in at once, and too large for its index to be dropped at once."""
-    monkeypatch.setattr(throttle, "SMALL_TABLE_ROWS", 2)
+    monkeypatch.setattr(long_work, "SMALL_TABLE_ROWS", 2)
     world.create("a")
     for number in range(9):
         put(world, f"{number}", START + 1)

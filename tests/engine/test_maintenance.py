@@ -6,7 +6,7 @@ from typing import Any
 import apsw
 import pytest
 
-from gateleg.engine import maintenance, throttle
+from gateleg.engine import long_work, maintenance
 from gateleg.engine.engine import Engine
 from tests.engine.operations.requests import index
 from tests.engine.operations.test_streams import arn, records
@@ -69,7 +69,7 @@ def test_the_thread_deletes_expired_items(tmp_path: Path, where: str, monkeypatc
 @pytest.mark.parametrize("where", ["memory", "file"])
 def test_the_thread_fills_indexes_while_others_write(tmp_path: Path, where: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(maintenance, "BUSY_INTERVAL_SECONDS", 0.01)
-    monkeypatch.setattr(throttle, "SMALL_TABLE_ROWS", 10)
+    monkeypatch.setattr(long_work, "SMALL_TABLE_ROWS", 10)
     world = World(tmp_path / "data.db" if where == "file" else ":memory:", background=True)
     world.create("a")
     for number in range(200):

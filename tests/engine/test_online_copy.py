@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.engine import online_copy, throttle
+from gateleg.engine import long_work
 from gateleg.engine.engine import Engine
 from gateleg.engine.file_repair import repair
 from gateleg.engine.integrity import check_integrity, compact
@@ -19,9 +19,9 @@ from tests.engine.world import World, text
 
 @pytest.fixture(autouse=True)
 def _small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module, name in ((throttle, "SMALL_TABLE_ROWS"), (online_copy, "TABLE_CHUNK_ROWS")):
+    for module, name in ((long_work, "SMALL_TABLE_ROWS"), (long_work, "TABLE_CHUNK_ROWS")):
         monkeypatch.setattr(module, name, 3)
-    monkeypatch.setattr(throttle, "STEP_SECONDS", 0)
+    monkeypatch.setattr(long_work, "STEP_SECONDS", 0)
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def restored(world: World, arn: str, name: str = "Restored") -> list[Any]:
 
 def step(world: World) -> None:
     """One transaction of each copy that is under way."""
-    for target in online_copy.targets(world.engine.database.connection):
+    for target in long_work.copy_targets(world.engine.database.connection):
         copy = world.engine._maintenance._find_copy(target)
         assert copy is not None
         world.engine._maintenance._advance_copy(copy)
@@ -84,8 +84,8 @@ def write(world: World, kind: str, key: str) -> None:
 @given(before=_writes, during=_writes)
 def test_a_backup_holds_what_the_table_held_when_it_was_begun(before: list[tuple[str, str]], during: list[tuple[str, str]]) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(throttle, "SMALL_TABLE_ROWS", 2)
-        patch.setattr(online_copy, "TABLE_CHUNK_ROWS", 2)
+        patch.setattr(long_work, "SMALL_TABLE_ROWS", 2)
+        patch.setattr(long_work, "TABLE_CHUNK_ROWS", 2)
         world = World()
         world.create("a")
         for number in range(6):
@@ -111,7 +111,7 @@ def test_a_table_is_restored_to_a_moment_while_it_is_written_to(
     before: list[tuple[str, str]], since: list[tuple[str, str]], during: list[tuple[str, str]]
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(online_copy, "TABLE_CHUNK_ROWS", 2)
+        patch.setattr(long_work, "TABLE_CHUNK_ROWS", 2)
         world = World()
         world.create("a")
         world.recoverable()

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from gateleg.engine import throttle
+from gateleg.engine import long_work
 from gateleg.engine.database import Database, DatabaseConnection
-from gateleg.engine.throttle import STEP_SECONDS, Throttle, adapt_work_fraction
+from gateleg.engine.long_work import STEP_SECONDS, Throttle, adapt_work_fraction
 from tests.engine.test_maintenance import waited
 
 
@@ -102,4 +102,4 @@ def test_those_who_wait_do_not_stop_long_work_for_ever(database: Database, monke
     clock = moved_clock(monkeypatch)
     monkeypatch.setattr("gateleg.engine.locking.WriterQueue.has_waiters", lambda _: True)
     assert not Throttle(database).step(lambda _: False)
-    assert throttle.MAX_PAUSE_SECONDS <= clock[0] < 2 * throttle.MAX_PAUSE_SECONDS
+    assert long_work.MAX_PAUSE_SECONDS <= clock[0] < 2 * long_work.MAX_PAUSE_SECONDS

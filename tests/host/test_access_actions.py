@@ -27,8 +27,8 @@ from gateleg.host.settings import Settings
 from gateleg.host.webhooks import WebhookNotFound
 from gateleg.net import Secret
 from gateleg.net.http import GuardedClient
+from tests.host.band import application
 from tests.host.test_actions import Door, by_api, by_command, entries, told
-from tests.web.sample import application
 
 DOORS = [by_api, by_command]
 VALUE, FORMER = "correct horse battery staple", "the former secret of the host"

@@ -1,6 +1,7 @@
 """Actions: the same role, effect, audit entry and words at the API, on the command line, in the console and for agents."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from gateleg.cli.action_commands import arguments_of
 from gateleg.cli.commands import app as command_line
 from gateleg.host.actions import ACTIONS, Action, ActionCall, perform
 from gateleg.host.actions.jobs import CancelJob, JobsToCancel, cancel_job, cancel_jobs, retry_jobs
+from gateleg.host.actions.queues import QueueTarget, ScheduleTarget, pause_queue, run_schedule
 from gateleg.host.errors import NotAllowed
 from gateleg.host.host import Host
 from gateleg.host.principal import LOCAL, Principal, Role
@@ -73,8 +75,8 @@ async def admin_token(host: Host) -> str:
 async def by_api(host: Host, settings: Settings, action: Action[Any, Any], given: Any) -> Any:
     method, path = action.http.split()
     sent = sent_of(given)
-    for name in [name for name in sent if "{" + name in path]:
-        path = path.replace("{" + name + "}", str(sent.pop(name))).replace("{" + name + ":path}", str(given))
+    for name in [name for name in sent if re.search(r"\{" + name + r"[:}]", path)]:
+        path = re.sub(r"\{" + name + r"(:path)?\}", str(sent.pop(name)), path)
     query = {name: sent.pop(name) for name in action.query if name in sent}
     async with client_of(create_app(host, console=False), token=await admin_token(host)) as client:
         answer = await client.request(method, path, params=query, json=sent)
@@ -93,7 +95,7 @@ async def by_command(host: Host, settings: Settings, action: Action[Any, Any], g
             words.append(option)
         else:
             words += [part for each in (value if isinstance(value, list) else [value]) for part in (option, str(each))]
-    options = ["--store", settings.store, "--objects", settings.objects, "--app", "tests.web.sample:application"]
+    options = ["--store", settings.store, "--objects", settings.objects, "--app", "tests.host.band:application"]
     environment = {"GATELEG_DATA": str(settings.data)}
     result = await asyncio.to_thread(CliRunner().invoke, command_line, [*words, *options], input=typed, env=environment)
     assert result.exit_code == 0, result.output
@@ -233,6 +235,23 @@ def test_no_tool_takes_or_shows_a_secret() -> None:
     for action in ACTIONS:
         takes_secret = any(info.annotation is SecretStr for info in action.input.model_fields.values())
         assert not (action.tool and (takes_secret or action.once is not shows_nothing)), action.name
+
+
+async def test_a_queue_is_paused_alike_at_every_door(host: Host, settings: Settings) -> None:
+    await waiting(host)
+    for door in DOORS:
+        await door(host, settings, pause_queue, QueueTarget(name="default"))
+    assert [told(entry) for entry in await entries(host)] == [("queue.pause", "default", {})] * 3
+
+
+@pytest.mark.parametrize("door", DOORS)
+async def test_a_schedule_is_run_now_alike_at_every_door(host: Host, settings: Settings, door: Door) -> None:
+    await host.queue.schedule("nightly", Submission("add", {"numbers": [1]}), every=86_400)
+    await door(host, settings, run_schedule, ScheduleTarget(name="nightly"))
+    (job,) = (await host.queue.jobs_page(job_type="add")).items
+    assert job.created_by in {"local, schedule:nightly", "command line, schedule:nightly"}
+    assert job.tags == ["schedule:nightly"]
+    assert [told(entry) for entry in await entries(host)] == [("schedule.run", "nightly", {"job_id": str(job.job_id)})]
 
 
 def test_names_and_routes_are_unique() -> None:

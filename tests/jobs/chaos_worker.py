@@ -26,8 +26,7 @@ from gateleg.jobs.worker.attempt import Execution
 from gateleg.jobs.worker.worker import Worker
 from gateleg.store import AsyncStore
 from gateleg.store.transports import ServiceError, Unreachable
-from gateleg.store.transports.embedded import AsyncEmbeddedTransport, database_file
-from gateleg.store.transports.group_commit import GroupCommitTransport
+from gateleg.store.transports.embedded import AsyncEmbeddedTransport, GroupCommitTransport, database_file
 
 LEASE = 1.0
 LINES = 45

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from gateleg.jobs.change_feed import ChangeFeed
 from gateleg.store import AsyncStore
-from gateleg.store.transports.embedded import open_async_embedded
-from gateleg.store.transports.group_commit import GroupCommitTransport
+from gateleg.store.transports.embedded import GroupCommitTransport, open_async_embedded
 
 
 class CountedTransport(GroupCommitTransport):

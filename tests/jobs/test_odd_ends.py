@@ -13,10 +13,9 @@ import pytest
 
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.rules import Retry
-from gateleg.jobs.signals import Snooze
 from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import Job, JobStatus
-from gateleg.jobs.tasks import JobContext
+from gateleg.jobs.tasks import JobContext, Snooze
 from gateleg.jobs.worker.worker import Worker
 from tests.jobs.worker.test_worker import done, is_alive, working
 

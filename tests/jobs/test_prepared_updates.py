@@ -12,7 +12,7 @@ from gateleg.jobs.queue import Queue
 from gateleg.jobs.queue_context import QueueContext
 from gateleg.jobs.rules import Completed, Decision
 from gateleg.jobs.tables.job import Attempt, Job, JobStatus, Results, TableNames
-from gateleg.jobs.tables.queue_tables import moved_to, tables_named
+from gateleg.jobs.tables.records import moved_to, tables_named
 from gateleg.jobs.testing import ManualClock
 from gateleg.store import IllegalTransition, Store, create
 from gateleg.store.operations import transact

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gateleg.jobs import Jobs, Queue, Submission, TableNames, TestWorker
-from gateleg.jobs.tables.queue_tables import tables_named
+from gateleg.jobs.tables.records import tables_named
 from gateleg.model import spec_of
 from gateleg.store import Store
 from tests.jobs.chores import jobs as chores

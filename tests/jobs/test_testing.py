@@ -3,10 +3,9 @@ from typing import Any
 from gateleg.jobs.handlers import Jobs
 from gateleg.jobs.queue import Queue
 from gateleg.jobs.rules import Retry
-from gateleg.jobs.signals import Snooze
 from gateleg.jobs.submission import Submission
 from gateleg.jobs.tables.job import JobStatus
-from gateleg.jobs.tasks import JobContext
+from gateleg.jobs.tasks import JobContext, Snooze
 from gateleg.jobs.testing import ManualClock, TestWorker
 from gateleg.store import Store
 

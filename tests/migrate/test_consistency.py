@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gateleg.migrate import check_consistency
 from gateleg.model import spec_of, unknown_attributes
-from gateleg.model.constraints import RECOUNT
+from gateleg.model.tables import RECOUNT
 from gateleg.store import Store, StoreError
 from gateleg.store.operations.scans import Scan
 from gateleg.store.transports.embedded import open_embedded

@@ -25,7 +25,6 @@ from gateleg.model import (
     stamp,
     state,
 )
-from gateleg.model.constraints import marker_key
 from gateleg.model.errors import (
     BadMark,
     BadOption,
@@ -39,6 +38,7 @@ from gateleg.model.errors import (
 )
 from gateleg.model.expressions import Placeholders
 from gateleg.model.planning import plan_update
+from gateleg.model.tables import marker_key
 
 
 class Phase(States):

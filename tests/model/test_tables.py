@@ -1,8 +1,8 @@
 import pytest
 
 from gateleg.model import GSI, LSI, TTL, Attr, Entity, Key, Pattern, S3Key, States, Table, Unique, field, spec_of, state
-from gateleg.model.constraints import is_marker, markers
 from gateleg.model.inspection import describe, lint
+from gateleg.model.tables import is_marker, markers
 
 shelves = Table(
     "shelves",

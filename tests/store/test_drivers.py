@@ -25,7 +25,7 @@ from gateleg.store import (
     put,
 )
 from gateleg.store.operations import get, query, transact
-from gateleg.store.operations.batch_flows import batch_write_flow
+from gateleg.store.operations.operation import batch_write_flow
 from gateleg.store.transports import AsyncTransport, Transport, Unreachable
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport, open_embedded
 from gateleg.store.transports.http import AsyncWireTransport, WireTransport

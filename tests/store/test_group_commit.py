@@ -11,8 +11,7 @@ from gateleg.model import Attr, Entity, Key, Pattern, Table, field
 from gateleg.store import AsyncStore, Call, ConditionFailed, NotFound, create
 from gateleg.store.errors import ServiceFailed, StoreClosed
 from gateleg.store.group_commit import GroupCommitStore
-from gateleg.store.transports.embedded import AsyncEmbeddedTransport, open_async_embedded
-from gateleg.store.transports.group_commit import GroupCommitTransport
+from gateleg.store.transports.embedded import AsyncEmbeddedTransport, GroupCommitTransport, open_async_embedded
 
 notes = Table("SharedNotes", hash="pk", range="sk")
 

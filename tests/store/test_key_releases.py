@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from gateleg.migrate import backfill
 from gateleg.model import GSI, Attr, Entity, Item, Key, ModelError, Pattern, Table, Version, field, upcaster
-from gateleg.model.constraints import Unique
 from gateleg.model.errors import BadKeyOption
+from gateleg.model.tables import Unique
 from gateleg.store import AlreadyExists, NotFound, Store, delete, patch, put, upsert
 from gateleg.store.operations import create
 from gateleg.store.transports import ServiceError

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from gateleg.model import Attr, Entity, Item, Key, Pattern, Table, spec_of
 from gateleg.model.errors import LookupNeeded, MissingComponent
 from gateleg.store import AsyncStore, Store
-from gateleg.store.operations import batch_get, legacy_merge, page
+from gateleg.store.operations import batch_get, merges, page
 from tests.store.doubles import Played, play
 from tests.store.libraries import Document, Repository, documents, old_item, put_old, repositories, whole
 
@@ -209,7 +209,7 @@ def test_delete_all_deletes_legacy_items_too(memory: Store) -> None:
 
 def test_a_large_legacy_partition_is_read_in_parts(memory: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A limited number of items is kept in memory; the rest is found by reading the partition again."""
-    monkeypatch.setattr(legacy_merge, "_MAX_KEPT", 2)
+    monkeypatch.setattr(merges, "_MAX_KEPT", 2)
     filled(memory)
     assert ids(memory.query(Document.newest, **PLACE)) == NEWEST
     assert ids(memory.query(Document.newest, newest_first=False, **PLACE)) == NEWEST[::-1]

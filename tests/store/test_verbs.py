@@ -17,8 +17,7 @@ from gateleg.store.errors import KeyGivenTwice, OutOfScope
 from gateleg.store.group_commit import GroupCommitStore
 from gateleg.store.operations import pages, queries, reads, scans, writes
 from gateleg.store.operations.operation import OPTIONS
-from gateleg.store.transports.embedded import open_async_embedded
-from gateleg.store.transports.group_commit import GroupCommitTransport
+from gateleg.store.transports.embedded import GroupCommitTransport, open_async_embedded
 from tests.store.transports.openers import ASYNC_NETWORK, NETWORK
 
 shots = Table("VerbShots", hash="PK", range="SK")

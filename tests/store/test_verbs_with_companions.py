@@ -15,8 +15,7 @@ from gateleg.model import GSI, TTL, Attr, Counter, Entity, Key, Pattern, Table, 
 from gateleg.store import AsyncStore, Store, create, delete, patch
 from gateleg.store.errors import OutOfScope
 from gateleg.store.group_commit import GroupCommitStore
-from gateleg.store.transports.embedded import open_async_embedded
-from gateleg.store.transports.group_commit import GroupCommitTransport
+from gateleg.store.transports.embedded import GroupCommitTransport, open_async_embedded
 from tests.store import test_verbs
 from tests.store.test_drivers import VERBS
 from tests.store.test_verbs import Quiet, _async_outcome, _outcome

@@ -169,7 +169,3 @@ def make_application() -> Application:
     return Application(
         name="music", title="Music", icon="music_note", tables=(songs,), jobs=jobs, routes=_routes, streams=_streams, surfaces=_surfaces
     )
-
-
-#: for commands, which name an application by its module
-application = make_application()

@@ -8,7 +8,7 @@ import pytest
 from gateleg.host import Application, Check, CheckResult, Resources
 from gateleg.host.doctor import clock_result, disk_result, examine, private_files_result, worker_result
 from gateleg.host.host import Host
-from gateleg.host.settings import Settings
+from gateleg.host.settings import Settings, load_settings
 from gateleg.jobs.tables import WorkerRecord
 from tests.web.sample import make_application
 
@@ -75,6 +75,7 @@ async def test_everything_is_checked_and_what_fails_says_so(settings: Settings) 
         "clock": "ok",
         "jobs": "ok",
         "job tables": "ok",
+        "models": "ok",
     }
     assert found["music", "piano"] == CheckResult("failed", "RuntimeError: the piano is locked")
     assert found["music", "violin"].message == "in tune"
@@ -87,3 +88,11 @@ async def test_tables_that_are_missing_fail(settings: Settings) -> None:
     assert (found["store"].status, found["tables"].status) == ("ok", "failed")
     assert "Songs" in found["tables"].message
     assert " is missing. The table " in found["tables"].message
+
+
+async def test_models_without_a_key_are_told_with_what_to_set(tmp_path: Path) -> None:
+    environ = {"GATELEG_STORE": "embedded::memory:", "GATELEG_DATA": str(tmp_path), "GATELEG_MODELS__CHAT": "anthropic:claude-x"}
+    async with Host.open(load_settings(environ=environ), [make_application()]) as host:
+        (models,) = [diagnosis.result for diagnosis in await examine(host) if diagnosis.name == "models"]
+    assert (models.status, models.message) == ("warning", "anthropic:claude-x needs a key, and none is configured.")
+    assert 'key_env = "ANTHROPIC_API_KEY"' in models.fix

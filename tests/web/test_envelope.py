@@ -214,7 +214,7 @@ def test_what_a_store_says_of_itself_is_for_the_log_only(error: GatelegError, ca
 
 def test_words_of_a_models_service_are_logged_and_not_answered() -> None:
     """They may repeat what was sent to it."""
-    from gateleg.ai.providers.error_responses import parse_error_response
+    from gateleg.ai.error_translation import parse_error_response
 
     body = b'{"error": {"code": "rate_limit", "message": "You said: the secret plan. Your key sk-0123456789."}}'
     error = parse_error_response(429, {"retry-after": "7"}, body, "sk-0123456789")
@@ -228,7 +228,7 @@ def test_words_of_a_models_service_are_logged_and_not_answered() -> None:
 
 
 def test_code_of_a_service_that_is_not_a_name_is_not_answered() -> None:
-    from gateleg.ai.providers.error_responses import error_for
+    from gateleg.ai.error_translation import error_for
 
     assert body_of(error_for(400, "the secret plan", "x"))["error"]["message"] == "The service answered 400."
 

@@ -17,6 +17,8 @@ from gateleg.apps.delphi.api import NewJob as NewConversationJob
 from gateleg.cli.commands import app as commands
 from gateleg.cli.jobs import schedules as schedule_commands
 from gateleg.cli.jobs.actions import submit as submit_command
+from gateleg.host.actions.jobs import NewJob
+from gateleg.host.actions.queues import NewSchedule
 from gateleg.host.application import Application
 from gateleg.host.host import Host
 from gateleg.host.job_views import JobDetail, ScheduleView
@@ -25,8 +27,6 @@ from gateleg.jobs import Jobs, Queue, Submission, SubmitOptions
 from gateleg.jobs.submission import ATTRIBUTES, EARLIER_NAMES, RUN_ATTRIBUTES, JobAttributes, RunAttributes
 from gateleg.jobs.tables import Schedule
 from gateleg.store import Store
-from gateleg.web.api.jobs.lists import NewJob
-from gateleg.web.api.jobs.schedules import NewSchedule
 from gateleg.web.app import create_app
 from gateleg.web.console.jobs.submit import JOB_OPTIONS, SCHEDULE_OPTIONS
 
@@ -86,7 +86,7 @@ def test_requests_take_them(model: type[BaseModel]) -> None:
 
 def test_schedules_take_those_of_runs() -> None:
     times = {"cron", "every", "timezone", "enabled", "max_delay"}
-    assert names(NewSchedule) == RUN_ATTRIBUTES | times | {"job_type", "config"}
+    assert names(NewSchedule) == RUN_ATTRIBUTES | times | {"name", "job_type", "config"}
     assert set(Schedule.model_fields) >= RUN_ATTRIBUTES
     assert names(ScheduleView) >= names(NewSchedule)
 

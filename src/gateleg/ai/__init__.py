@@ -1,4 +1,4 @@
-"""Models: chat and embeddings behind two protocols, local by default. Nothing is billed unless it was configured.
+"""Models: chat, embeddings, reranking and media, local by default. Nothing is billed unless it was configured.
 
     models = Models(store=store)                        or AsyncModels(store=...), whose models are awaited
     chat = models.chat()                                local:smollm2; or chat("ollama:llama3.2"), chat("openai:gpt-x", key=...)
@@ -7,11 +7,12 @@
     topic = chat.structured(Topic, [User(...)]).value   a pydantic model, validated
     vectors = models.embeddings().embed(texts)          float32, one unit vector for each text
 
-The logic is written once, as flows (`steps.py`): generators of steps that a sync or an async driver runs, as in the store. Providers are in
-`providers/`, and each is imported when it is used. Errors are in `errors.py`, one class for each kind of failure.
+The logic is written once, as flows (`steps.py`): generators of steps that a sync or an async driver runs (`drivers.py`), as in the
+store. `models.py` makes the methods of both kinds from the flows of `chat.py`, `embeddings.py` and `media.py`. Providers are in
+`providers/`, all of one family (`remote.py`, and a dialect for each API), and each is imported when it is used. Errors are in `errors.py`,
+one class for each kind of failure.
 """
 
-from gateleg.ai.asynchronous import AsyncModels
 from gateleg.ai.chat_requests import AskOptions
 from gateleg.ai.errors import (
     AiError,
@@ -33,13 +34,23 @@ from gateleg.ai.messages import (
     UploadedFile,
     User,
 )
-from gateleg.ai.prices import Price
-from gateleg.ai.protocol import AsyncChat, AsyncEmbeddings, AsyncMedia, AsyncRerank, Chat, Embeddings, Media, Rerank
-from gateleg.ai.providers.scripted import Script
-from gateleg.ai.replies import Delta, Reply, Structured, Usage
+from gateleg.ai.models import (
+    AsyncChat,
+    AsyncEmbeddings,
+    AsyncMedia,
+    AsyncModels,
+    AsyncRerank,
+    Chat,
+    Embeddings,
+    Media,
+    Models,
+    Rerank,
+)
+from gateleg.ai.provider import Script
+from gateleg.ai.providers.pydantic_ai import PydanticAiChat
+from gateleg.ai.replies import Delta, Price, Reply, Structured, Usage
 from gateleg.ai.settings import DEFAULT_MODEL, ModelSettings
 from gateleg.ai.spending import Account
-from gateleg.ai.synchronous import Models
 from gateleg.ai.tables import MODEL_TABLES, ModelCall, UsageDay
 
 __all__ = [
@@ -70,6 +81,7 @@ __all__ = [
     "ModelUnreachable",
     "Models",
     "Price",
+    "PydanticAiChat",
     "RateLimited",
     "Reply",
     "Rerank",

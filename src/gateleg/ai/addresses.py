@@ -11,7 +11,9 @@ from gateleg.net import Address
 
 __all__ = ["ModelAddress", "ProviderName", "check_address_form", "parse_model_address"]
 
-ProviderName = Literal["local", "ollama", "openai", "anthropic", "gemini", "bedrock", "replicate", "rerank", "openai-responses"]
+ProviderName = Literal[
+    "local", "ollama", "openai", "anthropic", "gemini", "bedrock", "replicate", "rerank", "openai-responses", "pydantic-ai"
+]
 PROVIDERS: tuple[str, ...] = get_args(ProviderName)
 #: A model id of Bedrock: the vendor, a dot, and a name, in which there is a hyphen.
 _BARE = re.compile(r"[a-z0-9-]+(?:\.[\w:-]+)+", re.ASCII)
@@ -54,8 +56,8 @@ def parse_model_address(text: str) -> ModelAddress:
     if not colon or provider not in PROVIDERS:
         raise BadModelAddress(f"{text!r} is not a model address: {provider!r} is not a known provider.")
     form = _REGIONAL if provider == "bedrock" else _PLACED
-    found = form.fullmatch(rest)
-    model, place = (found["model"], found["place"]) if found else (rest, "")
+    match = form.fullmatch(rest)
+    model, place = (match["model"], match["place"]) if match else (rest, "")
     if not model or any(character.isspace() for character in model):
         raise BadModelAddress(f"{text!r} has no model name.")
     if place.startswith(("http://", "https://")):

@@ -11,7 +11,6 @@ import zlib
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-import numpy as np
 import orjson
 from pydantic import TypeAdapter
 
@@ -25,6 +24,7 @@ from gateleg.store.operations import batch_get, batch_write
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
     from gateleg.ai.chat_requests import ChatRequest
@@ -68,6 +68,9 @@ def vector_entry(digest: str, model: str, vector: NDArray[np.float32], days: flo
 
 def vector_of(entry: CachedResult) -> NDArray[np.float32]:
     """The vector of an entry."""
+    # Imported here, because chat does without it.
+    import numpy as np
+
     return np.frombuffer(entry.content, dtype="<f4").astype(np.float32)
 
 
@@ -87,18 +90,18 @@ def reply_of(entry: CachedResult) -> Reply | None:
 
 def read_entries(digests: Sequence[str]) -> Flow[dict[str, CachedResult]]:
     """The entries of the digests that are cached and have not expired."""
-    found: list[CachedResult | None] = yield StoreOperation(batch_get([CachedResult.key(digest=digest) for digest in digests]))
+    entries: list[CachedResult | None] = yield StoreOperation(batch_get([CachedResult.key(digest=digest) for digest in digests]))
     now = datetime.now(UTC)
-    return {entry.digest: entry for entry in found if entry is not None and (entry.expires_at is None or entry.expires_at > now)}
+    return {entry.digest: entry for entry in entries if entry is not None and (entry.expires_at is None or entry.expires_at > now)}
 
 
 def write_entries(entries: Iterable[CachedResult | None]) -> Flow[None]:
     """Write entries to the cache; None stands for one that is too large."""
-    kept = [entry for entry in entries if entry is not None]
-    if not kept:
+    small_enough = [entry for entry in entries if entry is not None]
+    if not small_enough:
         return
     try:
-        yield StoreOperation(batch_write(kept))
+        yield StoreOperation(batch_write(small_enough))
     except StoreError as error:
         _log.warning("could not write a model reply to the cache: %s", error)
 

@@ -44,7 +44,7 @@ class WeightsMissing(AiError):
 
 
 class ExtraMissing(AiError):
-    """The official SDK of a provider is not installed."""
+    """A package that the provider of a model needs is not installed."""
 
     status = 503
     public = "The provider of the model is not installed on this host."

@@ -1,18 +1,38 @@
-"""Replies of a model, their deltas while they are streamed, and their usage."""
+"""Replies of a model, their deltas while they are streamed, and their usage: tokens, estimates of them, and what they cost.
+
+All prices come from the settings: none is built in, because they change. Estimates are upper bounds rather than exact, because spend caps
+rely on them.
+"""
 
 from __future__ import annotations
 
+import math
+import threading
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from typing import Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, Self, TypeVar
 
-from gateleg.ai.messages import Assistant, ToolCall
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-__all__ = ["CallDelta", "Delta", "Finish", "Reply", "Structured", "TokenCount", "Usage"]
+from gateleg.ai.messages import Assistant, ToolCall, estimated_tokens
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from gateleg.ai.chat_requests import ChatRequest
+
+__all__ = ["CallDelta", "Delta", "Finish", "Meter", "Reply", "Structured", "TokenCount", "Usage", "estimate"]
+
+T_co = TypeVar("T_co", covariant=True)
+
+_MILLION = Decimal(1_000_000)
+#: Bytes of UTF-8 per token, a rule of thumb for current vocabularies; an overestimate for other scripts and for code.
+_BYTES = 3.6
+#: Tokens around each message: roles and separators.
+_TOKENS_AROUND_MESSAGE = 8
 #: Why a model stopped: it was done (or met a stop sequence), it ran out of tokens, it called tools, or a filter intervened.
 Finish = Literal["stop", "length", "tools", "filtered"]
-T_co = TypeVar("T_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,3 +193,76 @@ class ReplyBuilder:
             model=model,
             reasoning="".join(self._reasoning),
         )
+
+
+class Price(BaseModel):
+    """The price of a model in any currency: per million tokens, per request, per image, per second of video or sound."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    input: Decimal = Field(default=Decimal(0), ge=0, description="a million input tokens")
+    output: Decimal = Field(default=Decimal(0), ge=0, description="a million output tokens")
+    cached: Decimal | None = Field(default=None, ge=0, description="a million cached input tokens; the same as `input` by default")
+    request: Decimal = Field(default=Decimal(0), ge=0, description="one request, such as a search with a reranker")
+    image: Decimal = Field(default=Decimal(0), ge=0, description="one image")
+    second: Decimal = Field(default=Decimal(0), ge=0, description="one second of video or sound")
+
+    @model_validator(mode="after")
+    def _says_something(self) -> Self:
+        if not self.model_fields_set:
+            raise ValueError("a price must set at least one value; for a free model, set input = 0")
+        return self
+
+    def of(self, usage: Usage) -> Decimal:
+        """The cost of a usage."""
+        cached = self.input if self.cached is None else self.cached
+        tokens = (usage.input - usage.cached) * self.input + usage.cached * cached + usage.output * self.output
+        return tokens / _MILLION + usage.requests * self.request + usage.images * self.image + usage.seconds * self.second
+
+
+class Meter:
+    """Counts calls and usage by model. Thread-safe; `listen` is called with every usage."""
+
+    def __init__(self, listen: Callable[[str, Usage], None] | None = None) -> None:
+        self._listen = listen
+        self._lock = threading.Lock()
+        self._totals: dict[str, Usage] = {}
+
+    def add(self, model: str, usage: Usage) -> None:
+        """Add the usage of a call."""
+        with self._lock:
+            self._totals[model] = self._totals.get(model, NOTHING) + usage
+        if self._listen is not None:
+            self._listen(model, usage)
+
+    def totals(self) -> dict[str, Usage]:
+        """The usage so far, by model address. A cost of None means that there were calls without a known price."""
+        with self._lock:
+            return dict(self._totals)
+
+    def reset(self) -> dict[str, Usage]:
+        """Reset to zero. Returns the totals until now."""
+        with self._lock:
+            totals, self._totals = self._totals, {}
+            return totals
+
+
+def estimate(text: str) -> TokenCount:
+    """A conservative estimate."""
+    return TokenCount(math.ceil(len(text.encode("utf-8", "replace")) / _BYTES), exact=False)
+
+
+def forecast_chat(request: ChatRequest, output_tokens: int) -> Usage:
+    """The input tokens of a request and its maximum output; `output_tokens` if the request sets no maximum."""
+    texts = [message.text for message in request.messages]
+    texts += [call.name + call.text for message in request.messages if isinstance(message, Assistant) for call in message.calls]
+    texts += [tool.name + tool.description + orjson.dumps(tool.parameters).decode() for tool in request.tools]
+    if request.shape is not None:
+        texts.append(orjson.dumps(request.shape.schema).decode())
+    read = sum(estimate(text).tokens + _TOKENS_AROUND_MESSAGE for text in texts) + sum(map(estimated_tokens, request.files))
+    return Usage(input=read, output=request.max_tokens or output_tokens, requests=1)
+
+
+def forecast_texts(texts: Sequence[str]) -> Usage:
+    """The input tokens of texts to embed."""
+    return Usage(input=sum(estimate(text).tokens for text in texts), requests=1)

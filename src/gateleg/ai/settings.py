@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, m
 
 from gateleg.ai.addresses import PROVIDERS, ModelAddress, ProviderName, origin, parse_model_address
 from gateleg.ai.errors import KeyMissing
-from gateleg.ai.prices import Price
+from gateleg.ai.replies import Price
 
 __all__ = ["DEFAULT_MODEL", "ModelSettings", "ProviderSettings", "SpendCaps"]
 
@@ -120,13 +120,13 @@ class ModelSettings(BaseModel):
         """The address in a text. A name of `aliases` stands for its address, and one of `providers` for its endpoint."""
         text = self.aliases.get(text.strip(), text)
         name, _, model = text.strip().partition(":")
-        named = self.providers.get(name)
-        if named is None or named.url is None:
+        endpoint = self.providers.get(name)
+        if endpoint is None or endpoint.url is None:
             return parse_model_address(text)
-        speaks = name if name in PROVIDERS else named.speaks
+        speaks = name if name in PROVIDERS else endpoint.speaks
         # An explicit URL in the address takes precedence.
         address = parse_model_address(f"{speaks}:{model}")
-        return address if address.place is not None else parse_model_address(f"{speaks}:{model}@{named.url}")
+        return address if address.place is not None else parse_model_address(f"{speaks}:{model}@{endpoint.url}")
 
     def resolve_embeddings(self, text: str) -> ModelAddress:
         """As `resolve`, for an embedding model: `default` is the one of these settings."""
@@ -151,8 +151,8 @@ class ModelSettings(BaseModel):
     @property
     def secrets(self) -> dict[str, str]:
         """The names of the secrets that hold keys, by provider or endpoint."""
-        found = self.providers.items()
-        return {provider.url or name: provider.key_secret for name, provider in found if provider.key_secret is not None}
+        providers = self.providers.items()
+        return {provider.url or name: provider.key_secret for name, provider in providers if provider.key_secret is not None}
 
     def with_keys(self, keys: Mapping[str, str]) -> Self:
         """The settings with further keys, by provider or endpoint: those that were read from secrets."""
@@ -160,11 +160,11 @@ class ModelSettings(BaseModel):
 
     def key_for(self, address: ModelAddress, endpoint: str, usual: str, environ: Mapping[str, str] | None = None) -> str | None:
         """The key for an endpoint. A provider's key is sent only to its own endpoint, or to the `url` that is configured for it."""
-        found = next((key for place, key in self.keys.items() if "://" in place and origin(place) == origin(endpoint)), None)
-        if found is None and origin(endpoint) == origin(usual):
-            found = self.keys.get(address.vendor)
-        if found is not None:
-            return found.get_secret_value()
+        key = next((key for place, key in self.keys.items() if "://" in place and origin(place) == origin(endpoint)), None)
+        if key is None and origin(endpoint) == origin(usual):
+            key = self.keys.get(address.vendor)
+        if key is not None:
+            return key.get_secret_value()
         for name, provider in self.providers.items():
             place = provider.url or (usual if name == address.vendor else None)
             if place is None or origin(place) != origin(endpoint):

@@ -245,11 +245,11 @@ class Spending:
 
     def _caps(self) -> list[tuple[str, Decimal]]:
         caps = self.settings.caps
-        found = [
+        caps_in_force = [
             (_scope("application", self.account.application), caps.of_application(self.account.application)),
             (_scope("tenant", self.account.tenant), caps.of_tenant(self.account.tenant)),
         ]
-        return [(scope, cap) for scope, cap in found if cap is not None]
+        return [(scope, cap) for scope, cap in caps_in_force if cap is not None]
 
     def _refusal(self, scope: str, cap: Decimal, cost: Decimal, now: datetime, fix: str | None = None) -> SpendCapReached:
         kind, _, name = unquote(scope).partition("/")

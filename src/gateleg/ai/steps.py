@@ -1,12 +1,12 @@
 """Steps of a flow: what it asks its driver to do. The only interface between the logic of models and their I/O.
 
 A flow is a generator, as in the store. It yields steps, receives their results, and returns its own; errors are raised at the `yield`.
-There are two drivers: `Models` blocks, `AsyncModels` awaits.
+There are two drivers (`drivers.py`): one blocks, one awaits.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import AsyncGenerator, Callable, Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -21,7 +21,18 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 
-class Opened(Protocol):
+class Source(Protocol):
+    """What is received piece by piece."""
+
+    #: of a driver: waits for the next piece, at most for a number of seconds
+    receive: Callable[[float], Any]
+
+    def close(self) -> None:
+        """End it."""
+        ...
+
+
+class Opened(Source, Protocol):
     """A response whose headers have arrived."""
 
     status: int
@@ -45,10 +56,17 @@ class Open:
 
 @dataclass(slots=True)
 class Receive:
-    """Wait for more of a response, at most this many seconds. Returns bytes, which are empty at the end."""
+    """Wait for more, at most this many seconds. Returns bytes of a response, which are empty at its end, or an item of a subscription."""
 
-    opened: Opened
+    source: Source
     seconds: float
+
+
+@dataclass(slots=True)
+class Subscribe:
+    """Run an asynchronous generator, in a task of its own. Returns a `Source` of its items; None is its end."""
+
+    make: Callable[[], AsyncGenerator[Any, None]]
 
 
 @dataclass(slots=True)
@@ -72,7 +90,7 @@ class EmitPiece:
     delta: Delta
 
 
-Step = Open | Receive | Offload | StoreOperation | Pause | EmitPiece
+Step = Open | Receive | Subscribe | Offload | StoreOperation | Pause | EmitPiece
 #: A flow that returns an `R`.
 Flow = Generator[Step, Any, R]
 

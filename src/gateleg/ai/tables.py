@@ -4,10 +4,14 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Literal
 
-from gateleg.ai.media import MediaKind, MediaStatus
 from gateleg.model import GSI, TTL, Attr, Entity, Key, Pattern, Table, field, required, stamp
 
 __all__ = ["MODEL_TABLES", "ModelCall", "UsageDay", "cache_table", "calls_table", "media_table", "usage_table"]
+
+#: What to generate: images, video, speech, or a video whose lips follow a recording.
+MediaKind = Literal["image", "video", "speech", "lip-sync"]
+#: `submitting`: the provider may or may not have it. `refused`: it violates the provider's content policy and is never sent again.
+MediaStatus = Literal["submitting", "running", "succeeded", "failed", "refused"]
 
 cache_table = Table("GatelegModelCache", hash="digest")
 media_table = Table("GatelegMediaJobs", hash="token")

@@ -10,8 +10,8 @@ from gateleg.ai.errors import WeightsMissing
 
 def find_weights(package: str, file: str, distribution: str, runs_on: str) -> Path:
     """The path of a file in an installed package, without importing it: that might need libraries that are not used here."""
-    found = find_spec(package)
-    places = list(found.submodule_search_locations or ()) if found is not None else []
+    spec = find_spec(package)
+    places = list(spec.submodule_search_locations or ()) if spec is not None else []
     path = next((Path(place) / file for place in places if (Path(place) / file).exists()), None)
     if path is None:
         raise WeightsMissing(

@@ -17,7 +17,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
 import typer
-from pydantic import BaseModel, SecretStr, ValidationError
+from pydantic import SecretStr, ValidationError
 
 from gateleg.cli.host_runner import explain
 from gateleg.commands.opening import print_new_store, require_store, settings_from
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from gateleg.host import Application
     from gateleg.host.actions import Action, ActionCall
     from gateleg.host.settings import Settings
+    from gateleg.jobs import Jobs
 
 #: Options with other names than their fields, and shorter ones beside them.
 _FLAGS = {
@@ -57,7 +58,7 @@ def add_actions(app: typer.Typer, actions: "Iterable[Action[Any, Any]]", group: 
     commands: dict[str, list[Action[Any, Any]]] = {}
     for action in actions:
         words, _, name = action.command.rpartition(" ")
-        if words == group:
+        if words == group and not action.hand_made:
             commands.setdefault(name, []).append(action)
     for name, sharing in commands.items():
         app.command(name=name, help=_help(sharing))(_command(sharing, application))
@@ -115,6 +116,8 @@ def _command(sharing: "Sequence[Action[Any, Any]]", application: "Application | 
     ]
 
     def command(**values: Any) -> None:
+        from gateleg.cli.jobs.queue_connection import load_jobs
+
         own = {name: values.pop(name, None) for name in _SETTINGS}
         flagged = [action for action in sharing if action.flag and values.pop(f"flag_{action.flag}")]
         sent = {name: value for name, value in values.items() if value not in (None, [], False)}
@@ -126,17 +129,10 @@ def _command(sharing: "Sequence[Action[Any, Any]]", application: "Application | 
             fail(f"{_flag(unfit[0])} does not go with {'an argument' if action is sharing[0] else 'this'}", MISUSED)
         settings = settings_from(own["config"], store=own["store"], prefix=own["prefix"], objects=own["objects"])
         sent |= {name: _asked(_words(name, info)) for name, info in action.input.model_fields.items() if _is_secret(info)}
-        try:
-            opening = (
-                acting(settings, own["app"], creates_store=action.creates_store, needs_secret=action.needs_secret)
-                if application is None
-                else _acting_in(application, settings, creates_store=action.creates_store)
-            )
-            reply, words = asyncio.run(_perform(action, opening, sent))
-        except Exception as error:
-            explain(error, settings)
+        jobs = load_jobs(settings, own["app"]) if action.submits and application is None else None
+        result, words = perform_by_command(action, settings, sent, app=own["app"], jobs=jobs, application=application)
         if own["json"]:
-            print_json(reply.model_dump(mode="json"))
+            print_json(action.reply(result).model_dump(mode="json"))
         else:
             typer.echo(words)
 
@@ -149,41 +145,62 @@ def _asked(prompt: str) -> str:
     return typer.prompt(prompt, hide_input=True) if sys.stdin.isatty() else sys.stdin.read().rstrip("\r\n")
 
 
-async def _perform(
-    action: "Action[Any, Any]", opening: "AbstractAsyncContextManager[ActionCall]", sent: dict[str, Any]
-) -> tuple[BaseModel, str]:
-    """Perform an action as the user of the command line, who is an admin. Returns its reply and what to print: what is shown only once, so
-    that scripts can use it, or the result in words.
+def perform_by_command(
+    action: "Action[Any, Any]",
+    settings: "Settings",
+    given: Any,
+    *,
+    app: str | None = None,
+    jobs: "Jobs | None" = None,
+    application: "Application | None" = None,
+) -> tuple[Any, str]:
+    """Perform an action as the user of the command line, who is an admin. Errors end the command.
+
+    Returns its result, and what to print: what is shown only once, so that scripts can use it, or the result in words. `given` is the
+    action's input, or its fields as they were typed. An action of an `application` runs on a host with that application.
     """
-    from gateleg.cli.jobs.queue_connection import find_id_of
     from gateleg.errors import GatelegError
-    from gateleg.host.actions import perform
 
     try:
-        async with opening as call:
-            # An application may have declared the action without its resources, which it has now.
-            declared = (own for actions in call.host.actions.values() for own in actions)
-            action = next((own for own in declared if own.name == action.name), action)
-            if "job_id" in sent and action.name.startswith("job."):
-                sent["job_id"] = await find_id_of(call.host.queue, sent["job_id"])
+        if application is None:
+            opening = acting(settings, app, jobs, creates_store=action.creates_store, needs_secret=action.needs_secret)
+        else:
+            opening = _acting_in(application, settings, creates_store=action.creates_store)
+        return asyncio.run(_perform(action, opening, given))
+    except GatelegError as error:
+        fail(str(error), FAILED)
+    except Exception as error:
+        explain(error, settings)
+
+
+async def _perform(action: "Action[Any, Any]", opening: "AbstractAsyncContextManager[ActionCall]", given: Any) -> tuple[Any, str]:
+    from gateleg.cli.jobs.queue_connection import find_id_of
+    from gateleg.host.actions import perform
+
+    async with opening as call:
+        # An application may have declared the action without its resources, which it has now.
+        declared = (own for actions in call.host.actions.values() for own in actions)
+        action = next((own for own in declared if own.name == action.name), action)
+        if isinstance(given, dict):
+            if "job_id" in given and action.name.startswith("job."):
+                given["job_id"] = await find_id_of(call.host.queue, given["job_id"])
             try:
-                given = action.input.model_validate(sent)
+                given = action.input.model_validate(given)
             except ValidationError as error:
                 problem = error.errors()[0]
                 place = "".join(f"{_flag(str(part))}: " for part in problem["loc"][:1])
                 fail(f"{place}{problem['msg'].removeprefix('Value error, ')}", MISUSED)
-            result = await perform(action, call, given)
-            once = action.once(result)
-            return action.reply(result), action.done(result) if once is None else once.value
-    except GatelegError as error:
-        fail(str(error), FAILED)
+        result = await perform(action, call, given)
+        once = action.once(result)
+        return result, action.done(result) if once is None else once.value
 
 
 @asynccontextmanager
 async def acting(
-    settings: "Settings", app: str | None = None, *, creates_store: bool = False, needs_secret: bool = False
+    settings: "Settings", app: str | None = None, jobs: "Jobs | None" = None, *, creates_store: bool = False, needs_secret: bool = False
 ) -> "AsyncIterator[ActionCall]":
-    """The host of the settings, with the queue tables that its store has, and the user of the command line, who is an admin.
+    """The host of the settings, with the queue tables that its store has and the job types `jobs`, and the user of the command line, who is
+    an admin.
 
     The host knows its applications, but does not start them: an action on keys, secrets or jobs needs none of what they open. What
     `needs_secret` seals can be read by the host afterwards.
@@ -207,8 +224,8 @@ async def acting(
         await host.store.ensure_tables(*TABLES)
         states = {names: await host.store.table_states(tables_named(names).all[0]) for names in (PLAIN, *brought)}
         present = [names for names, state in states.items() if "MISSING" not in state.values()] or [PLAIN]
-        jobs = webhook_jobs(host.store, host.secrets, host.outgoing)
-        queue = AsyncQueue(host.store, jobs, host.queue.context.settings, tables=present[0], further=present[1:])
+        types = webhook_jobs(host.store, host.secrets, host.outgoing) if jobs is None else jobs
+        queue = AsyncQueue(host.store, types, host.queue.context.settings, tables=present[0], further=present[1:])
         keys = Keys(host.store, _tenant_check(settings, known))
         yield ActionCall(replace(host, queue=queue, applications=known, keys=keys), Principal("command line", Role.ADMIN))
 

@@ -14,7 +14,6 @@ from urllib.parse import urlsplit
 
 import orjson
 
-from gateleg.endpoint.errors import BadOrigin, OpenToAll
 from gateleg.endpoint.http import (
     AMZ_JSON,
     NOT_FOUND,
@@ -31,12 +30,12 @@ from gateleg.endpoint.signature import Verifier, namespace_of, read_credentials
 from gateleg.engine import EngineError, Namespace
 from gateleg.engine.commit_queue import GroupWriter
 from gateleg.engine.errors import serialization
+from gateleg.errors import GatelegError
 from gateleg.net import is_loopback
 
 __all__ = ["Dispatcher", "EngineCall", "Kind", "execute"]
 
 _log = logging.getLogger(__name__)
-
 _DYNAMODB = """
     BatchExecuteStatement BatchGetItem BatchWriteItem CancelBulkOperation CreateBackup CreateGlobalTable CreateTable DeleteBackup
     DeleteItem DeleteResourcePolicy DeleteTable DescribeBackup DescribeBulkOperation DescribeContinuousBackups
@@ -49,19 +48,29 @@ _DYNAMODB = """
     UpdateContinuousBackups UpdateContributorInsights UpdateGlobalTable UpdateGlobalTableSettings UpdateItem
     UpdateKinesisStreamingDestination UpdateTable UpdateTableReplicaAutoScaling UpdateTimeToLive
 """
-
 _STREAMS = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"]
-
 #: Every target of DynamoDB and DynamoDB Streams, with its operation.
 TARGETS: dict[bytes, str] = {
     **{f"DynamoDB_20120810.{name}".encode(): name for name in _DYNAMODB.split()},
     **{f"DynamoDBStreams_20120810.{name}".encode(): name for name in _STREAMS},
 }
-
 _READS = frozenset({"BatchGetItem", "Query", "Scan", "TransactGetItems"})
-
 #: Operations with an empty response body.
 _EMPTY_RESPONSES = frozenset({"TagResource", "UntagResource"})
+_EXPOSED_HEADERS = b"x-amzn-RequestId,x-amzn-ErrorType,x-amzn-ErrorMessage,Date"
+
+
+class BadOrigin(GatelegError, ValueError):
+    """An allowed origin is not a valid origin."""
+
+    fix = "Write, for example, https://example.com"
+
+
+class OpenToAll(GatelegError, ValueError):
+    """The address is reachable from other machines, and no credentials are set."""
+
+    code = "endpoint-open-to-all"
+    fix = "Set credentials, or listen on 127.0.0.1."
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,9 +300,6 @@ def execute(backend: Backend, call: EngineCall) -> OutgoingResponse:
         return internal_error(call.content_type)
 
 
-_EXPOSED_HEADERS = b"x-amzn-RequestId,x-amzn-ErrorType,x-amzn-ErrorMessage,Date"
-
-
 class Origins:
     """Checks which web pages may use an endpoint, and by which host names.
 
@@ -348,12 +354,12 @@ class Origins:
 
 def _preflight(request: IncomingRequest) -> bytes:
     lines = b""
-    for asked, granted in (
+    for requested, granted in (
         (b"access-control-request-headers", b"Access-Control-Allow-Headers: "),
         (b"access-control-request-method", b"Access-Control-Allow-Methods: "),
     ):
-        if asked in request.headers:
-            lines += granted + request.headers[asked] + b"\r\n"
+        if requested in request.headers:
+            lines += granted + request.headers[requested] + b"\r\n"
     return lines + b"Access-Control-Max-Age: 172800\r\n"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 import orjson
 
-from gateleg.engine import throttle
+from gateleg.engine import long_work
 from gateleg.engine.layout import IndexLayout, Layout
 from gateleg.engine.schema import Table
 
@@ -26,7 +26,7 @@ def pending(table: Table) -> bool:
 def begin(connection: apsw.Connection, table: Table) -> Table:
     """Run the first chunk for each new index, which completes small tables; returns the resulting definition."""
     while pending(table):
-        done = advance(connection, table, throttle.SMALL_TABLE_ROWS)
+        done = advance(connection, table, long_work.SMALL_TABLE_ROWS)
         if done is None:
             return table
         table = done
@@ -47,7 +47,7 @@ def rebuild(connection: apsw.Connection, table: Table) -> Table:
     """Fill all indexes of a table, which are empty, at once; returns the resulting definition."""
     table = replace(table, indexes=tuple(replace(index, status="CREATING") for index in table.indexes))
     while pending(table):
-        table = advance(connection, table, throttle.SMALL_TABLE_ROWS) or table
+        table = advance(connection, table, long_work.SMALL_TABLE_ROWS) or table
     return table
 
 
@@ -72,7 +72,7 @@ def _fill(connection: apsw.Connection, layout: Layout, index: IndexLayout, max_r
     rows: list[Any] = connection.execute(
         f"SELECT rowid, k, size, v FROM {layout.name} WHERE rowid > ? ORDER BY rowid LIMIT ?", (place, max_rows)
     ).fetchall()
-    taken = throttle.count_within([size for _, _, size, _ in rows])
+    taken = long_work.count_within([size for _, _, size, _ in rows])
     for _, key, size, stored in rows[:taken]:
         item = orjson.loads(stored)
         entry = index.key(item)

@@ -16,8 +16,6 @@ from gateleg.engine.values import Item, item_size, size
 
 READ_UNIT_BYTES = 4096
 WRITE_UNIT_BYTES = 1024
-
-
 #: Partitions of a new on-demand table.
 ON_DEMAND_PARTITIONS = 4
 

@@ -17,7 +17,7 @@ import apsw
 
 from gateleg.engine import files, locking
 from gateleg.engine.errors import EngineError
-from gateleg.engine.file_format import check_readable, prepare
+from gateleg.engine.file_format import check_readable, prepare_tables
 from gateleg.engine.files import CLOSED, Busy, ReadOnlyAccess, read_only_access, translate
 from gateleg.engine.locking import MAX_WAIT_SECONDS, BusyHandler, WriteAheadLog, WriterQueue, limited_wait
 from gateleg.private_files import make_file, make_folder, warn_of_exposure
@@ -83,7 +83,7 @@ class Database:
         else:
             self._local.connection = first
         try:
-            (prepare if self._read_only is None else check_readable)(first, path)
+            (prepare_tables if self._read_only is None else check_readable)(first, path)
         except BaseException as error:
             self.close()
             raise translate(error) from None
@@ -218,7 +218,7 @@ class Database:
         return WriteTransaction(self, savepoint=True)
 
     def write_step(self) -> "WriteTransaction":
-        """`write` for a step of long work, which runs checkpoints itself (`throttle.py`)."""
+        """`write` for a step of long work, which runs checkpoints itself (`long_work.py`)."""
         return WriteTransaction(self, savepoint=True, checkpoints=False)
 
     def write_item(self) -> "WriteTransaction":

@@ -10,9 +10,9 @@ from typing import Any
 import apsw
 import orjson
 
-from gateleg.engine import throttle
-from gateleg.engine.chunked_drop import drop_rows
+from gateleg.engine import long_work
 from gateleg.engine.layout import Layout
+from gateleg.engine.long_work import drop_rows
 from gateleg.engine.schema import Table
 
 #: Items that expired longer ago than this are kept: the attribute probably holds something else.
@@ -32,7 +32,7 @@ def index(connection: apsw.Connection, table: Table) -> None:
         for sql in triggers.values():
             connection.execute(sql)
         connection.execute("INSERT INTO backfills VALUES (?, 0)", (table.id,))
-        fill(connection, table, throttle.SMALL_TABLE_ROWS)
+        fill(connection, table, long_work.SMALL_TABLE_ROWS)
 
 
 def remove(connection: apsw.Connection, table: Table) -> None:
@@ -60,7 +60,7 @@ def fill(connection: apsw.Connection, table: Table, max_rows: int) -> bool:
     rows: list[Any] = connection.execute(
         f"SELECT rowid, size FROM items_{table.id} WHERE rowid > ? ORDER BY rowid LIMIT ?", (row[0], max_rows)
     ).fetchall()
-    taken = throttle.count_within([size for _, size in rows])
+    taken = long_work.count_within([size for _, size in rows])
     if not taken:
         connection.execute("DELETE FROM backfills WHERE index_id = ?", (table.id,))
         return False

@@ -23,10 +23,11 @@ from typing import Any, BinaryIO
 import apsw
 import orjson
 
-from gateleg.engine import backfill, changelog, expiry, files, keys, stored_backups, throttle, upgrades
+from gateleg.engine import backfill, changelog, expiry, files, keys, long_work, stored_backups
+from gateleg.engine.catalog import complete_tokens
 from gateleg.engine.database import Database
-from gateleg.engine.definitions import dump, load, recover
 from gateleg.engine.errors import EngineError
+from gateleg.engine.file_format import dump_table, load_table, recover_table
 from gateleg.engine.integrity import damaged_pages, format_key, upgrade
 from gateleg.engine.layout import Layout
 from gateleg.engine.schema import Namespace, Table
@@ -36,7 +37,6 @@ from gateleg.private_files import make_file, make_folder
 
 #: What stored data that is wrong can raise.
 _CORRUPT = (ValueError, TypeError, LookupError, AttributeError, EngineError)
-
 Row = tuple[int, bytes]  # size and content
 
 
@@ -160,7 +160,7 @@ class _Repair:
             self._copy_table(table)
         self._copy_backups()
         self._set_rows_aside()
-        upgrades.complete_tokens(self._connection)
+        complete_tokens(self._connection)
         self._connection.execute("UPDATE meta SET value = ? WHERE name = 'next_id'", (next_id,))
         self._connection.execute("UPDATE meta SET value = value + 1 WHERE name = 'catalog'")
 
@@ -199,13 +199,13 @@ class _Repair:
         """
         stored = values[-1]
         try:
-            Layout(table := load(stored))
+            Layout(table := load_table(stored))
             return table
         except _CORRUPT as error:
             reason = str(error.message) if isinstance(error, EngineError) else repr(error)
         self._unread.setdefault(rows, {"table": name, "reason": reason, "definition": stored.decode("utf-8", "replace")})
         try:
-            recovered = recover(stored, number, Namespace(*values[1:3]), values[3])
+            recovered = recover_table(stored, number, Namespace(*values[1:3]), values[3])
             layout = Layout(recovered.table)
         except _CORRUPT:
             return None
@@ -229,9 +229,9 @@ class _Repair:
         connection.executemany(f"INSERT INTO {layout.name} VALUES (?, ?, ?)", ((key, *row) for key, row in rows.items()))
         table = backfill.rebuild(connection, table)
         expiry.index(connection, table)
-        while expiry.fill(connection, table, throttle.SMALL_TABLE_ROWS):
+        while expiry.fill(connection, table, long_work.SMALL_TABLE_ROWS):
             pass
-        connection.execute("INSERT INTO catalog VALUES (?, ?, ?, ?, ?)", (table.id, *table.namespace, table.name, dump(table)))
+        connection.execute("INSERT INTO catalog VALUES (?, ?, ?, ?, ?)", (table.id, *table.namespace, table.name, dump_table(table)))
         if incomplete or changelog.complete_since(connection, table.id) is None:
             changelog.track_log(connection, table.id, logged=False)
             changelog.track_log(connection, table.id, table.logged)
@@ -251,7 +251,7 @@ class _Repair:
                 rows, _ = self._rows(Layout(table), stored, name)
                 stored_backups.create_rows_table(self._connection, stored)
                 self._connection.executemany(f"INSERT INTO {stored} VALUES (?, ?, ?)", ((key, *row) for key, row in rows.items()))
-                entry = (number, *table.namespace, *values[3:9], sum(size for size, _ in rows.values()), len(rows), dump(table))
+                entry = (number, *table.namespace, *values[3:9], sum(size for size, _ in rows.values()), len(rows), dump_table(table))
                 self._connection.execute(f"INSERT INTO backups VALUES ({', '.join('?' * 12)})", entry)
 
     def _set_rows_aside(self) -> None:
@@ -296,8 +296,8 @@ class _Repair:
                 rows[key] = row
                 self._report.recovered[name] = self._report.recovered.get(name, 0) + 1
             else:
-                found = None if suspect is None else suspect.decode("utf-8", "replace")
-                self._report.lost.append(LostItem(name, format_key(layout.table, key), found))
+                text = None if suspect is None else suspect.decode("utf-8", "replace")
+                self._report.lost.append(LostItem(name, format_key(layout.table, key), text))
         self._report.saved[name] = len(rows)
         return rows, not rows.keys() >= {*missing}
 

@@ -13,12 +13,11 @@ from typing import Any
 import apsw
 import orjson
 
-from gateleg.engine import changelog, copy_steps, expiry, files, keys
+from gateleg.engine import changelog, expiry, files, keys, stored_backups
 from gateleg.engine.catalog import Catalog
 from gateleg.engine.database import Database
-from gateleg.engine.definitions import load
 from gateleg.engine.errors import EngineError
-from gateleg.engine.file_format import record_checksums
+from gateleg.engine.file_format import load_table, record_checksums
 from gateleg.engine.files import NeedsUpgrade, read_only_access
 from gateleg.engine.layout import IndexLayout, Layout, key_item
 from gateleg.engine.schema import Table
@@ -27,6 +26,7 @@ from gateleg.engine.values import Item, item_size
 
 #: Damaged pages to list individually.
 _MAX_REPORTED_PAGES = 20
+ADVICE = "Run `gateleg engine check` to see what else is damaged, and `gateleg engine repair` to recover the rest"
 
 
 def check_integrity(path: str | PathLike[str]) -> list[str]:
@@ -128,9 +128,9 @@ def _row_faults(connection: apsw.Connection, layout: Layout) -> Iterator[str]:
             yield f"{name}: the row {key.hex()} cannot be read"
             continue
         if layout.key(item) != key:
-            yield f"{name}: the row of {_format_key(layout, item)} is stored under another key"
+            yield f"{name}: the row of {_format_item_key(layout, item)} is stored under another key"
         if item_size(item) != size:
-            yield f"{name}: {_format_key(layout, item)} has {item_size(item)} bytes but is recorded with {size}"
+            yield f"{name}: {_format_item_key(layout, item)} has {item_size(item)} bytes but is recorded with {size}"
 
 
 def _index_faults(connection: apsw.Connection, layout: Layout, index: IndexLayout) -> Iterator[str]:
@@ -142,15 +142,15 @@ def _index_faults(connection: apsw.Connection, layout: Layout, index: IndexLayou
             continue
         row = connection.execute(f"SELECT size, v FROM {index.name} WHERE k = ? AND b = ?", (place, key)).fetchone()
         if row is None:
-            yield f"{where}: {_format_key(layout, item)} is missing"
+            yield f"{where}: {_format_item_key(layout, item)} is missing"
             continue
         expected += 1
         if index.projected is not None:
             entry = index.project(item)
             if orjson.loads(row[1]) != entry:
-                yield f"{where}: {_format_key(layout, item)} is out of date"
+                yield f"{where}: {_format_item_key(layout, item)} is out of date"
             elif row[0] != item_size(entry):
-                yield f"{where}: {_format_key(layout, item)} has {item_size(entry)} bytes but is recorded with {row[0]}"
+                yield f"{where}: {_format_item_key(layout, item)} has {item_size(entry)} bytes but is recorded with {row[0]}"
     (entries,) = connection.execute(f"SELECT count(*) FROM {index.name}").fetchone() or (0,)
     if entries > expected:
         yield f"{where}: {entries - expected} entries have no item"
@@ -184,7 +184,7 @@ def _log_faults(connection: apsw.Connection, layout: Layout) -> Iterator[str]:
 def _backup_faults(connection: apsw.Connection) -> Iterator[str]:
     rows: list[Any] = connection.execute("SELECT id, name, definition FROM backups").fetchall()
     for number, name, definition in rows:
-        table = load(definition)
+        table = load_table(definition)
         yield from _until_unreadable(f"backup {name} of {table.name}", _backup_row_faults(connection, number, name, Layout(table)))
 
 
@@ -212,7 +212,7 @@ def _item(stored: bytes | None) -> object:
         return stored
 
 
-def _format_key(layout: Layout, item: dict[str, object]) -> str:
+def _format_item_key(layout: Layout, item: dict[str, object]) -> str:
     return orjson.dumps({name: item.get(name) for name in layout.table.keys.names}).decode()
 
 
@@ -294,7 +294,7 @@ def _finish_copies_and_restart_backfills(database: Database) -> None:
     """Complete backups and restores and restart backfills: their progress is a rowid, which VACUUM may change."""
     catalog = Catalog(database)
     with database.write() as connection:
-        copy_steps.finish(catalog, connection)
+        stored_backups.finish_copies(catalog, connection)
         # Deleting the rows would pass for complete indexes of expiries.
         connection.execute("UPDATE backfills SET place = 0")
 
@@ -316,9 +316,6 @@ def _must_exist(path: str) -> None:
 
 def _bytes(path: str) -> int:
     return sum(p.stat().st_size for p in (Path(path), Path(f"{path}-wal")) if p.exists())
-
-
-ADVICE = "Run `gateleg engine check` to see what else is damaged, and `gateleg engine repair` to recover the rest"
 
 
 def is_damage(error: BaseException) -> bool:

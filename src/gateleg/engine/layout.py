@@ -13,29 +13,19 @@ from typing import Any
 import apsw
 import orjson
 
-from gateleg.engine import chunked_drop, keys, online_copy
+from gateleg.engine import keys, long_work
 from gateleg.engine.errors import EmptyKeyError, EngineError, invalid_parameter, validation
 from gateleg.engine.schema import Index, KeyAttribute, KeySchema, Table
 from gateleg.engine.values import Item, item_size, size
 from gateleg.plain import is_plain
 
 _PLAIN = is_plain("quick_keys")
-
-
 HASH_KEY_LIMIT = 2048
-
-
 RANGE_KEY_LIMIT = 1024
-
-
 #: A string of this many characters fits any key: no character takes more than four bytes.
 ALWAYS_SHORT_ENOUGH = RANGE_KEY_LIMIT // 4
-
-
 #: Attribute sets for which a table caches the affected indexes.
 _MAX_CACHED_ATTRIBUTE_SETS = 512
-
-
 #: The longest of these: names may have 64 KB each.
 _MAX_CACHED_CHARACTERS = 8192
 
@@ -77,16 +67,16 @@ class IndexLayout:
 
     def key(self, item: Item) -> bytes | None:
         """The item's key in this index, or None if the index does not hold the item."""
-        found = self._valid_key(item)
-        return found if found is None or self._tie_breaker is None else found + self._tie_breaker(item)
+        key = self._valid_key(item)
+        return key if key is None or self._tie_breaker is None else key + self._tie_breaker(item)
 
     def _valid_key(self, item: Item) -> bytes | None:
         """The item's key without the tie breaker, or None if the key is not valid.
 
         Writes refuse such keys, but an item that is older than the index can have one; it has no entry.
         """
-        found = self._build_key(item)
-        return found if found is None or len(found) <= ALWAYS_SHORT_ENOUGH or self._fits(item) else None
+        key = self._build_key(item)
+        return key if key is None or len(key) <= ALWAYS_SHORT_ENOUGH or self._fits(item) else None
 
     def _fits(self, item: Item) -> bool:
         try:
@@ -188,7 +178,7 @@ class Layout:
         self.update = f"UPDATE {self.name} SET size = ?, v = ? WHERE k = ?"
         self.delete = f"DELETE FROM {self.name} WHERE k = ?"
         #: for each copy in progress: the statement to run before a row changes, and the one to run before it is deleted
-        self._copy_statements = tuple(online_copy.copy_before_change(self.name, target) for target in table.copies)
+        self._copy_statements = tuple(long_work.copy_before_change(self.name, target) for target in table.copies)
         self._tie_breaker = keys.tie_breaker(table.keys.attributes) if table.keys.range else None
         self._affected_indexes: dict[frozenset[str], AffectedIndexes] = {}
         self._attributes = tuple((a.name, a.type) for a in table.keys.attributes)
@@ -237,9 +227,9 @@ class Layout:
             short = short and 0 < len(content) <= ALWAYS_SHORT_ENOUGH
         if not short:
             self._check_key_values(item)
-        for name, wanted in self._index_keys:
+        for name, index_type in self._index_keys:
             value = item.get(name)
-            if value is not None and not 0 < len(value.get(wanted, "")) <= ALWAYS_SHORT_ENOUGH:
+            if value is not None and not 0 < len(value.get(index_type, "")) <= ALWAYS_SHORT_ENOUGH:
                 for index in self.indexes_by_name:
                     index.check(item)
                 break
@@ -277,15 +267,15 @@ class Layout:
 
     def affected_indexes(self, attributes: frozenset[str]) -> AffectedIndexes:
         """Which indexes, and which of their keys, a write of these attributes can change."""
-        found = self._affected_indexes.get(attributes)
-        if found is None:
+        affected = self._affected_indexes.get(attributes)
+        if affected is None:
             own = {a.name: a.type for layout in self.indexes_by_name for a in layout.index.keys.attributes if a.name in attributes}
-            found = AffectedIndexes(tuple(own.items()), tuple(layout for layout in self.indexes if layout.depends_on(attributes)))
+            affected = AffectedIndexes(tuple(own.items()), tuple(layout for layout in self.indexes if layout.depends_on(attributes)))
             if sum(map(len, attributes)) <= _MAX_CACHED_CHARACTERS:
                 if len(self._affected_indexes) >= _MAX_CACHED_ATTRIBUTE_SETS:
                     self._affected_indexes.clear()
-                self._affected_indexes[attributes] = found
-        return found
+                self._affected_indexes[attributes] = affected
+        return affected
 
     def write(
         self,
@@ -359,7 +349,7 @@ class Layout:
     def drop(self, connection: apsw.Connection) -> None:
         """Drop the SQLite tables of the table and its indexes."""
         for name in (self.name, *(layout.name for layout in self.indexes)):
-            chunked_drop.drop_rows(connection, name)
+            long_work.drop_rows(connection, name)
 
     def items(self, connection: apsw.Connection) -> Iterator[tuple[bytes, int, bytes]]:
         """All base rows, in key order."""

@@ -13,13 +13,13 @@ from secrets import token_hex
 
 import apsw
 
-from gateleg.engine import backfill, changelog, chunked_drop, copy_steps, expiry, online_copy, stored_backups, throttle
+from gateleg.engine import backfill, changelog, expiry, long_work, stored_backups
 from gateleg.engine.catalog import Context
 from gateleg.engine.files import TABLE_GONE, translate
 from gateleg.engine.integrity import is_damage
 from gateleg.engine.layout import Layout
+from gateleg.engine.long_work import Chunk, Throttle
 from gateleg.engine.schema import Table
-from gateleg.engine.throttle import Chunk, Throttle
 
 #: Interval between rounds while items may expire or indexes are being backfilled, and otherwise.
 BUSY_INTERVAL_SECONDS = 1.0
@@ -106,7 +106,7 @@ class Maintenance:
     def _advance_copies(self) -> None:
         """Continue backups and restores."""
         with self._context.database.reading() as connection:
-            targets = online_copy.targets(connection)
+            targets = long_work.copy_targets(connection)
         for target in targets:
             copy = self._find_copy(target)
             while copy is not None:
@@ -116,31 +116,31 @@ class Maintenance:
                 if copy is not None and copy.phase == phase:
                     break  # left to another process, or to the next round
 
-    def _find_copy(self, target: str) -> online_copy.Copy | None:
+    def _find_copy(self, target: str) -> long_work.Copy | None:
         with self._context.database.reading() as connection:
-            return online_copy.find(connection, target)
+            return long_work.find_copy(connection, target)
 
-    def _advance_copy(self, copy: online_copy.Copy) -> bool:
+    def _advance_copy(self, copy: long_work.Copy) -> bool:
         """Run one step of a copy; returns whether there may be more in this phase."""
         counted = None
         if copy.phase == "count":
             with self._context.database.reading() as connection:
-                counted = online_copy.count(connection, copy)
+                counted = long_work.count_copied(connection, copy)
 
         def advance(connection: apsw.Connection) -> bool:
-            fresh = online_copy.find(connection, copy.target)
+            fresh = long_work.find_copy(connection, copy.target)
             if fresh is None or fresh.phase != copy.phase:
                 return False
-            return not copy_steps.advance(self._context.catalog, connection, fresh, fresh.chunk_rows, counted)
+            return not stored_backups.advance_copy(self._context.catalog, connection, fresh, fresh.chunk_rows, counted)
 
         return self._step(advance)
 
     def _remove_dropped(self) -> None:
         """Delete the rows of dropped tables."""
         with self._context.database.reading() as connection:
-            more = chunked_drop.is_pending(connection)
+            more = long_work.has_drops(connection)
         while more:
-            more = self._step(chunked_drop.advance)
+            more = self._step(long_work.advance_drop)
 
     def _has_work(self) -> bool:
         if any(_has_urgent_work(layout.table) or layout.table.logged for layout in self._context.catalog.cached_layouts()):
@@ -192,7 +192,7 @@ class Maintenance:
             fresh = self._current(table.id)
             if fresh is None or not backfill.pending(fresh.table):
                 return False
-            done = backfill.advance(connection, fresh.table, min(backfill.CHUNK_ROWS, throttle.SMALL_TABLE_ROWS))
+            done = backfill.advance(connection, fresh.table, min(backfill.CHUNK_ROWS, long_work.SMALL_TABLE_ROWS))
             if done is not None:
                 self._context.catalog.replace(connection, done)
             return done is None or backfill.pending(done)
@@ -210,7 +210,7 @@ class Maintenance:
             if fresh is None:
                 return False
             expiry.index(connection, fresh.table)
-            return expiry.fill(connection, fresh.table, min(expiry.CHUNK_ROWS, throttle.SMALL_TABLE_ROWS))
+            return expiry.fill(connection, fresh.table, min(expiry.CHUNK_ROWS, long_work.SMALL_TABLE_ROWS))
 
         return self._step(advance)
 

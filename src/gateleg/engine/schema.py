@@ -94,7 +94,7 @@ class Table:
     recovery_days: int = 35
     #: whether a restore is still copying rows into the table
     restoring: bool = False
-    #: SQLite tables that rows are being copied to; a row must be copied before it changes (`online_copy.py`)
+    #: SQLite tables that rows are being copied to; a row must be copied before it changes (`long_work.py`)
     copies: tuple[str, ...] = ()
     tags: dict[str, str] = field(default_factory=dict)
     settings: dict[str, Any] = field(default_factory=dict)

@@ -1,18 +1,27 @@
-"""What a table can be restored to: its backups, and any point in time while recovery is on.
+"""What a table can be restored to: its backups, and any point in time while recovery is on; and the steps of backups and restores.
 
 A backup is a copy of a table's rows in the same file, with the table's definition. The rows have no key index: they are never looked up one
 by one, and take less space without. The rows of a point in time follow from the current rows and the change log.
+
+A request starts the copy of a backup or a restore (`begin_copy`), and finishes it if it is small; maintenance continues the others.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
 from secrets import token_hex
+from typing import TYPE_CHECKING
 
-import apsw
-
-from gateleg.engine import changelog, chunked_drop, online_copy
-from gateleg.engine.online_copy import Copy
+from gateleg.engine import backfill, changelog, long_work
 from gateleg.engine.schema import Namespace, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import apsw
+
+    from gateleg.engine.catalog import Catalog
+    from gateleg.engine.long_work import Copy
 
 #: How long the system backup of a deleted table is kept.
 SYSTEM_BACKUP_DAYS = 35
@@ -44,7 +53,6 @@ class Backup:
 
 _COLUMNS = "id, account, region, table_name, arn, name, type, created, expires, size, items, definition"
 
-
 #: The same, and whether the backup is complete.
 _ALL_COLUMNS = f"{_COLUMNS}, NOT EXISTS(SELECT 1 FROM copies WHERE target = 'backup_' || backups.id)"
 
@@ -53,7 +61,7 @@ def begin_backup(connection: apsw.Connection, table: Table, name: str, now: floa
     """Register a backup of a table, and the copy that fills it. `counted` are the numbers of items and bytes, as far as known."""
     backup = _register(connection, table, name, "USER", now, counted)
     create_rows_table(connection, backup.rows)
-    return backup, online_copy.begin_from_table(connection, table, backup.rows)
+    return backup, long_work.begin_copy_of_table(connection, table, backup.rows)
 
 
 def complete_backup(connection: apsw.Connection, number: int, items: int, size: int) -> None:
@@ -95,7 +103,7 @@ def expired_backups(connection: apsw.Connection, now: float) -> list[Backup]:
 
 def remove_backup(connection: apsw.Connection, backup: Backup) -> None:
     """Remove a backup and its rows."""
-    chunked_drop.drop_rows(connection, backup.rows)
+    long_work.drop_rows(connection, backup.rows)
     connection.execute("DELETE FROM backups WHERE id = ?", (backup.id,))
 
 
@@ -131,6 +139,52 @@ def rows_at(connection: apsw.Connection, table: Table, at: float) -> Iterator[by
         if old is not None:
             yield old
         key, old = next(undone, (None, None))
+
+
+def begin_copy(catalog: Catalog, connection: apsw.Connection, copy: Copy) -> bool:
+    """Run the first step of each phase; returns whether that was all. From now on, the source copies rows before they change."""
+    current: Copy | None = copy
+    while current is not None:
+        if not advance_copy(catalog, connection, current, long_work.SMALL_TABLE_ROWS):
+            source = _table(catalog, current.table_id)
+            if source is not None and current.phase == "rows":
+                catalog.replace(connection, replace(source, copies=(*source.copies, current.target)))
+            return False
+        current = long_work.find_copy(connection, copy.target)
+    return True
+
+
+def advance_copy(catalog: Catalog, connection: apsw.Connection, copy: Copy, max_rows: int, counted: tuple[int, int] | None = None) -> bool:
+    """Run one step of at most `max_rows` rows within a transaction; returns whether it completed the phase.
+
+    `counted` are the numbers of items and bytes, if they were counted before.
+    """
+    if copy.phase == "rows":
+        if not long_work.copy_rows(connection, copy, max_rows):
+            return False
+        _release_source(catalog, connection, copy)
+        if copy.is_backup:
+            long_work.enter_phase(connection, copy, "count")
+        elif copy.undo_from is not None:
+            long_work.enter_phase(connection, copy, "log")
+        else:
+            _open_restored(catalog, connection, copy)
+        return True
+    if copy.phase == "log":
+        if not long_work.undo_changes(connection, copy, max_rows):
+            return False
+        _open_restored(catalog, connection, copy)
+        return True
+    complete_backup(connection, copy.number, *(counted or long_work.count_copied(connection, copy)))
+    long_work.end_copy(connection, copy)
+    return True
+
+
+def finish_copies(catalog: Catalog, connection: apsw.Connection) -> None:
+    """Complete every copy within one transaction; for callers that have the file to themselves."""
+    for target in long_work.copy_targets(connection):
+        while (copy := long_work.find_copy(connection, target)) is not None:
+            advance_copy(catalog, connection, copy, long_work.SMALL_TABLE_ROWS)
 
 
 def _register(connection: apsw.Connection, table: Table, name: str, kind: str, now: float, counted: tuple[int, int]) -> Backup:
@@ -170,3 +224,22 @@ def _free_arn(connection: apsw.Connection, table: Table, kind: str, now: float) 
 def _backup(row: tuple[object, ...]) -> Backup:
     number, account, region, *rest = row
     return Backup(number, Namespace(account, region), *rest)  # type: ignore[arg-type]
+
+
+def _release_source(catalog: Catalog, connection: apsw.Connection, copy: Copy) -> None:
+    """After all rows are copied: the source need not preserve rows any more."""
+    source = _table(catalog, copy.table_id)
+    if source is not None and copy.target in source.copies:
+        catalog.replace(connection, replace(source, copies=tuple(target for target in source.copies if target != copy.target)))
+
+
+def _open_restored(catalog: Catalog, connection: apsw.Connection, copy: Copy) -> None:
+    """After the rows of a restored table are complete: backfill its indexes, small ones at once."""
+    long_work.end_copy(connection, copy)
+    table = _table(catalog, copy.number)
+    if table is not None:
+        catalog.replace(connection, backfill.begin(connection, replace(table, restoring=False)))
+
+
+def _table(catalog: Catalog, number: int | None) -> Table | None:
+    return next((layout.table for layout in catalog.cached_layouts() if layout.table.id == number), None)

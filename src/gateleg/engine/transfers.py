@@ -24,11 +24,11 @@ from gateleg.engine.database import DatabaseConnection
 from gateleg.engine.errors import EngineError
 from gateleg.engine.expressions import Prepared, prepare
 from gateleg.engine.layout import Layout
+from gateleg.engine.long_work import Throttle
 from gateleg.engine.operations import definition
 from gateleg.engine.operations.definition import iso_milliseconds
 from gateleg.engine.operations.items import ItemChange, check_item_size
 from gateleg.engine.schema import Namespace, Table
-from gateleg.engine.throttle import Throttle
 from gateleg.engine.values import canonicalize_item
 from gateleg.export_format import ExportWriter, csv_items, item_line, json_items, lines_of, open_file
 from gateleg.private_files import make_folder, write_file
@@ -228,9 +228,9 @@ class BucketFolder:
 
     def keys(self, prefix: str) -> Iterator[str]:
         """The keys with a prefix, in order."""
-        found = (path for path in self._folder.rglob("*") if path.is_file() and path.resolve().is_relative_to(self._folder))
+        files = (path for path in self._folder.rglob("*") if path.is_file() and path.resolve().is_relative_to(self._folder))
         yield from sorted(
-            key for key in (path.relative_to(self._folder).as_posix() for path in found) if key.startswith(prefix.lstrip("/"))
+            key for key in (path.relative_to(self._folder).as_posix() for path in files) if key.startswith(prefix.lstrip("/"))
         )
 
 
@@ -287,14 +287,14 @@ def _size(connection: apsw.Connection, table: Table) -> int:
 
 def _item_lines(connection: apsw.Connection, table: Table, transfer: Transfer) -> Iterator[bytes]:
     """The lines of a full export."""
-    wanted = selection(transfer.request.get("FilterSpecification"))
+    chosen = selection(transfer.request.get("FilterSpecification"))
     for stored in stored_backups.rows_at(connection, table, transfer.description["ExportTime"]):
-        if wanted is None:
+        if chosen is None:
             yield item_line(stored)
             continue
         item = orjson.loads(stored)
-        if wanted.filter is None or wanted.filter.test(item, wanted.values):
-            yield item_line(item if wanted.projection is None else wanted.projection.apply(item))
+        if chosen.filter is None or chosen.filter.test(item, chosen.values):
+            yield item_line(item if chosen.projection is None else chosen.projection.apply(item))
 
 
 def selection(specification: dict[str, Any] | None) -> Prepared | None:
@@ -408,13 +408,13 @@ def _import_bucket(context: Context, transfer: Transfer) -> BucketFolder:
 
 def _create(context: Context, transfer: Transfer) -> Table:
     """The table to fill: a new one, or that of an interrupted run of this import."""
-    wanted = definition.define(transfer.request["TableCreationParameters"], transfer.namespace, context.now())
+    table = definition.define(transfer.request["TableCreationParameters"], transfer.namespace, context.now())
     with context.database.write() as connection:
-        there = context.catalog.find_table(transfer.namespace, wanted.name)
+        there = context.catalog.find_table(transfer.namespace, table.name)
         if there is None:
-            return context.catalog.create(connection, replace(wanted, uuid=transfer.table_uuid, status="CREATING"))
+            return context.catalog.create(connection, replace(table, uuid=transfer.table_uuid, status="CREATING"))
         if there.uuid != transfer.table_uuid:
-            raise FailedTransfer("TableAlreadyExists", f"Table already exists: {wanted.name}")
+            raise FailedTransfer("TableAlreadyExists", f"Table already exists: {table.name}")
         return there
 
 
@@ -428,13 +428,13 @@ def _activate(context: Context, table: Table) -> None:
 def _write(context: Context, layout: Layout, pending: deque[Any], counts: _ImportCounts, key: str, connection: DatabaseConnection) -> bool:
     """Write a chunk of the items that were read ahead; returns whether there are more."""
     for _ in range(min(CHUNK_ITEMS, len(pending))):
-        given = pending.popleft()
+        entry = pending.popleft()
         counts.processed += 1
-        if isinstance(given, _UnreadableFile):
-            _count_error(counts, key, given.reason)
+        if isinstance(entry, _UnreadableFile):
+            _count_error(counts, key, entry.reason)
             continue
         try:
-            item, size = canonicalize_item(given)
+            item, size = canonicalize_item(entry)
             check_item_size(size)
             change = ItemChange(layout, layout.item_key(item)).read(connection)
         except EngineError as error:

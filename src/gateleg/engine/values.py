@@ -144,7 +144,7 @@ def encode_number(text: str) -> bytes:
 
 
 def decode_number(encoded: bytes) -> str:
-    """The number that `encode` encoded."""
+    """The number that `encode_number` encoded."""
     head, pairs = encoded[0], encoded[1:]
     negative = head < 0x80
     if negative:
@@ -270,9 +270,7 @@ def canonicalize(value: Any, depth: int) -> tuple[dict[str, Any], int]:
         return _select_member(value, depth)
     ((tag, content),) = value.items()
     check = _CHECKS.get(tag)
-    if check is None:
-        raise validation(EMPTY_VALUE)
-    if content is None:
+    if check is None or content is None:
         raise validation(EMPTY_VALUE)
     clean, bytes_ = check(content, depth)
     return (value if clean is content else {tag: clean}), bytes_
@@ -428,18 +426,9 @@ _CHECKS: dict[str, _Check] = {
     "NULL": _null,
     "L": _list,
     "M": _map,
-    "SS": _set(
-        _string,
-        f"An string set  {EMPTY_SET}",
-        _duplicate_strings,
-    ),
+    "SS": _set(_string, f"An string set  {EMPTY_SET}", _duplicate_strings),
     "NS": _set(_number, f"An number set  {EMPTY_SET}", _duplicate_numbers, as_decimal),
-    "BS": _set(
-        _binary,
-        "Binary sets should not be empty",
-        _duplicate_binaries,
-        decode_binary,
-    ),
+    "BS": _set(_binary, "Binary sets should not be empty", _duplicate_binaries, decode_binary),
 }
 
 
@@ -493,20 +482,20 @@ _JAVA = {
 }
 
 
-def wrong_json_type(value: Any, wanted: str) -> str:
-    """DynamoDB's message for a JSON value of the wrong type; `wanted` is String, Boolean, Blob, AttributeValue, Map or List."""
+def wrong_json_type(value: Any, expected: str) -> str:
+    """DynamoDB's message for a JSON value of the wrong type; `expected` is String, Boolean, Blob, AttributeValue, Map or List."""
     if isinstance(value, dict):
         return "Start of structure or map found where not expected"
     if isinstance(value, list):
-        return f"Unrecognized collection type {_JAVA[wanted]}"
-    if wanted == "AttributeValue":
+        return f"Unrecognized collection type {_JAVA[expected]}"
+    if expected == "AttributeValue":
         return "Unexpected value type in payload"
-    if wanted == "Blob":
+    if expected == "Blob":
         return "only base-64-encoded strings are convertible to bytes"
-    if wanted in {"Map", "List"}:
+    if expected in {"Map", "List"}:
         return "Unexpected field type"
     if isinstance(value, bool):
-        return f"{'TRUE_VALUE' if value else 'FALSE_VALUE'} cannot be converted to {wanted}"
+        return f"{'TRUE_VALUE' if value else 'FALSE_VALUE'} cannot be converted to {expected}"
     if isinstance(value, str):
-        return "Unexpected token received from parser" if wanted == "Boolean" else f"STRING_VALUE cannot be converted to {wanted}"
-    return f"{'NUMBER_VALUE' if isinstance(value, int) else 'DECIMAL_VALUE'} cannot be converted to {wanted}"
+        return "Unexpected token received from parser" if expected == "Boolean" else f"STRING_VALUE cannot be converted to {expected}"
+    return f"{'NUMBER_VALUE' if isinstance(value, int) else 'DECIMAL_VALUE'} cannot be converted to {expected}"

@@ -20,6 +20,7 @@ from gateleg.store.transports.embedded import database_file
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from gateleg.ai import AiError
     from gateleg.host.host import Host
     from gateleg.jobs.queue_context import UnreadableJob
     from gateleg.jobs.tables import WorkerRecord
@@ -84,6 +85,7 @@ def kit_checks(host: Host) -> list[Check]:
         Check("clock", lambda: _clock(host)),
         Check("jobs", lambda: _jobs(host)),
         Check("job tables", lambda: _job_tables(host)),
+        Check("models", lambda: _models(host)),
     ]
 
 
@@ -196,6 +198,19 @@ async def _job_tables(host: Host) -> CheckResult:
         f"the store has jobs in {', '.join(unread)}, which no application of this host reads: they are neither listed nor run",
         fix="Install the application that brings these tables. A host of an earlier release kept the jobs of all applications there: "
         "with that application, this host lists and runs them all.",
+    )
+
+
+async def _models(host: Host) -> CheckResult:
+    return models_result(await asyncio.to_thread(host.models.problems))
+
+
+def models_result(problems: Sequence[AiError]) -> CheckResult:
+    """Whether the models and providers of the settings have all they need, such as keys."""
+    if not problems:
+        return CheckResult("ok", "the configured models have what they need")
+    return CheckResult(
+        "warning", " ".join(problem.message for problem in problems), fix=" ".join(dict.fromkeys(str(problem.fix) for problem in problems))
     )
 
 

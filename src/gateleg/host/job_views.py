@@ -1,7 +1,7 @@
 """Jobs as they are shown outside: by the API, in the JSON of commands, for agents. The token that lets a worker write is never shown."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from pydantic import BaseModel, Field
@@ -10,9 +10,9 @@ from gateleg.jobs import Job
 from gateleg.jobs.handlers import Handler
 from gateleg.jobs.monitor import Branch
 from gateleg.jobs.queue_context import UnreadableJob
-from gateleg.jobs.tables import ArchivedJob, Attempt, LogEntry, Progress, Schedule, WorkerRecord
+from gateleg.jobs.tables import ArchivedJob, Attempt, LogEntry, Progress, QueueState, Schedule, WorkerRecord
 
-__all__ = ["BranchView", "JobDetail", "JobView", "LineView", "ScheduleView", "TypeView", "UnreadableJobView", "WorkerView"]
+__all__ = ["BranchView", "JobDetail", "JobView", "LineView", "QueueView", "ScheduleView", "TypeView", "UnreadableJobView", "WorkerView"]
 
 
 class ProgressView(BaseModel):
@@ -298,3 +298,19 @@ class TypeView(BaseModel):
             runs=handler.runs,
             config_schema=None if handler.config is None else handler.config.model_json_schema(),
         )
+
+
+class QueueView(BaseModel):
+    """The state of a queue."""
+
+    name: str
+    mode: Literal["running", "paused", "draining"]
+    rate: int = Field(description="Maximum number of starts in `rate_seconds`; 0 for no limit.")
+    rate_seconds: int
+    changed_at: datetime | None = None
+    changed_by: str | None = None
+
+    @classmethod
+    def of(cls, state: QueueState) -> "QueueView":
+        """A queue's state."""
+        return cls(**{name: getattr(state, name) for name in cls.model_fields})

@@ -79,12 +79,6 @@ class QueueStatsCache:
         self._set_aside: tuple[float, tuple[UnreadableJob, ...]] | None = None
         self._read: tuple[float, float, tuple[QueueStats, ...]] | None = None
 
-    async def queue_names(self) -> list[str]:
-        """All known queues: those of job types, of workers, and those with a stored state."""
-        states, workers = await self._queue.states(), await self._queue.workers()
-        own = {handler.queue for handler in self._queue.context.jobs}
-        return sorted(own | set(states) | {name for worker in workers for name in worker.queues}) or ["default"]
-
     async def set_aside(self, max_age: float = MAX_AGE_SECONDS) -> tuple[UnreadableJob, ...]:
         """The items of the job table that are not valid jobs."""
         ticks = self._queue.store.setup.ticks
@@ -99,7 +93,7 @@ class QueueStatsCache:
         async with self._lock:
             if self._read is None or ticks() - self._read[0] >= max(max_age, self._read[1] * _REUSE_FACTOR):
                 began = ticks()
-                found = tuple([await self._queue.stats(name, minutes=WINDOW_MINUTES) for name in await self.queue_names()])
+                found = tuple([await self._queue.stats(name, minutes=WINDOW_MINUTES) for name in await self._queue.queue_names()])
                 self._read = (ticks(), ticks() - began, found)
             return self._read[2]
 

@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote
 from gateleg.host.errors import Refusal
 from gateleg.host.principal import HOST
 from gateleg.host.tables import StoredSecret
-from gateleg.net.encryption import DecryptionFailed, decrypt, encrypt
+from gateleg.net.tokens import DecryptionFailed, decrypt, encrypt
 from gateleg.store import Page
 
 if TYPE_CHECKING:

@@ -48,10 +48,9 @@ from gateleg.jobs.monitor.listing import Update, follow, follow_async
 from gateleg.jobs.queue import AsyncQueue, Queue
 from gateleg.jobs.queue_context import QueueSettings
 from gateleg.jobs.rules import Retry
-from gateleg.jobs.signals import GiveUp, Snooze, Stopped
 from gateleg.jobs.submission import PreparedSubmission, Submission, SubmitOptions, Submitted
 from gateleg.jobs.tables.job import Job, JobStatus, TableNames
-from gateleg.jobs.tasks import JobContext, Stage, Task, direct_stages, submit_stages
+from gateleg.jobs.tasks import GiveUp, JobContext, Snooze, Stage, Stopped, Task, direct_stages, submit_stages
 
 if TYPE_CHECKING:
     from gateleg.jobs.testing import ManualClock, TestWorker
@@ -96,7 +95,6 @@ __all__ = [
     "reporting",
     "submit_stages",
 ]
-
 
 #: What is imported at its first use, with its module: most processes submit jobs and run none.
 _LAZY_NAMES = {"ManualClock": "gateleg.jobs.testing", "TestWorker": "gateleg.jobs.testing", "Worker": "gateleg.jobs.worker.worker"}

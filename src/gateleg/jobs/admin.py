@@ -26,8 +26,7 @@ from gateleg.jobs.finish import (
 from gateleg.jobs.queue_context import collect_stream, read_jobs
 from gateleg.jobs.rules import Decision, is_name, readiness_at
 from gateleg.jobs.tables.job import FINISHED, Job, JobStatus, Readiness, Results
-from gateleg.jobs.tables.queue_tables import moved_to
-from gateleg.jobs.tables.records import ArchivedJob, LeaderLease, QueueState, WorkerRecord, branch_of, restored
+from gateleg.jobs.tables.records import ArchivedJob, LeaderLease, QueueState, WorkerRecord, branch_of, moved_to, restored
 from gateleg.store import ConditionFailed, NotFound, TransactionCanceled, check, create, delete, patch, put, upsert
 from gateleg.store.operations import batch_get, find, query, transact
 from gateleg.store.transports import ServiceError, Unreachable
@@ -249,16 +248,16 @@ def retry_failed(
 ) -> Flow[list[Job]]:
     """Retry up to `limit` failed jobs, oldest first, optionally of one type, queue or subject. Returns the jobs that are pending again."""
     retried: list[Job] = []
-    found: list[tuple[datetime, UUID, QueueContext]] = []
+    failures: list[tuple[datetime, UUID, QueueContext]] = []
     for member in context.members:
         kind = member.tables.job
         question = kind.in_status(status=JobStatus.FAILED)
-        for attribute, wanted in ((kind.job_type, job_type), (kind.queue, queue), (kind.subject, subject)):
-            if wanted is not None:
-                question = question.filter(attribute == wanted)
+        for attribute, value in ((kind.job_type, job_type), (kind.queue, queue), (kind.subject, subject)):
+            if value is not None:
+                question = question.filter(attribute == value)
         failed = yield from collect_stream(query(question, limit=limit, project=[Job.job_id, Job.created_at]), context)
-        found += [(values["created_at"], values["job_id"], member) for values in failed]
-    for _, job_id, member in sorted(found, key=lambda each: each[:2])[:limit]:
+        failures += [(values["created_at"], values["job_id"], member) for values in failed]
+    for _, job_id, member in sorted(failures, key=lambda each: each[:2])[:limit]:
         try:
             retried.append((yield from retry(member, job_id)))
         except (WrongState, JobMissing, JobUnreadable):
@@ -336,15 +335,15 @@ def state_of(context: QueueContext, queue: str) -> Flow[QueueState | None]:
 
 def states(context: QueueContext, queues: Sequence[str] | None = None) -> Flow[dict[str, QueueState]]:
     """The states of the given queues, or of all, by name. A queue that was never paused, drained or limited has no state."""
-    found: list[QueueState | None] = []
+    stored: list[QueueState | None] = []
     # The queue's own ledger is last, so that its states are kept.
     if queues is None:
         for tables in reversed(context.ledgers):
-            found += yield from collect_stream(query(tables.queue_state.every()), context)
+            stored += yield from collect_stream(query(tables.queue_state.every()), context)
     else:
         refs = [tables.queue_state.key(name=name) for tables in reversed(context.ledgers) for name in queues]
-        found += yield from batch_get(refs).flow(context.setup)
-    return {state.name: state for state in found if state is not None}
+        stored += yield from batch_get(refs).flow(context.setup)
+    return {state.name: state for state in stored if state is not None}
 
 
 def report_worker(context: QueueContext, record: WorkerRecord) -> Flow[None]:
@@ -369,11 +368,11 @@ def workers(context: QueueContext) -> Flow[list[WorkerRecord]]:
 
 def every_worker(context: QueueContext) -> Flow[list[WorkerRecord]]:
     """The records of all workers that have not deregistered, including workers that have not reported for minutes."""
-    found: dict[str, WorkerRecord] = {}
+    records: dict[str, WorkerRecord] = {}
     for tables in context.ledgers:
         for record in (yield from collect_stream(query(tables.worker_record.every()), context, expired=True)):
-            found.setdefault(record.worker_id, record)
-    return list(found.values())
+            records.setdefault(record.worker_id, record)
+    return list(records.values())
 
 
 def acquire_leader_lease(context: QueueContext, name: str, holder: str, seconds: float, others: LeaseObserver[str]) -> Flow[bool]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gateleg.store.transports import AsyncTransport
-    from gateleg.store.transports.group_commit import GroupCommitTransport
+    from gateleg.store.transports.embedded import GroupCommitTransport
 
 #: Seconds between two polls for those who follow a job: the shortest and the longest interval.
 _FOLLOWER_SECONDS = (0.015, 0.025)
@@ -39,7 +39,7 @@ class ChangeFeed:
 
     def __init__(self, transport: AsyncTransport, seconds: tuple[float, float] = _FOLLOWER_SECONDS) -> None:
         # Imported here because it needs the engine, which a program with a remote store does not load.
-        from gateleg.store.transports.group_commit import with_shared_commits
+        from gateleg.store.transports.embedded import with_shared_commits
 
         self._transport = with_shared_commits(transport)
         self._listeners: dict[object, _Listener] = {}

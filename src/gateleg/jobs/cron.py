@@ -73,7 +73,7 @@ class Cron:
         day = moment.astimezone(self.zone).date() - timedelta(days=1)
         for _ in range(_HORIZON_DAYS):
             if self.on(day):
-                later = [found for found in self.times(day) if found > moment]
+                later = [run for run in self.times(day) if run > moment]
                 if later:
                     return min(later)
             day += timedelta(days=1)
@@ -84,8 +84,8 @@ class Cron:
         # A time that is skipped when clocks go forward may run on the day after its own.
         day, first = until.astimezone(self.zone).date(), since.astimezone(self.zone).date() - timedelta(days=1)
         while day >= first:
-            days = [one for one in (day, day - timedelta(days=1)) if self.on(one)]
-            past = [found for one in days for found in self.times(one) if since <= found <= until]
+            days = [candidate for candidate in (day, day - timedelta(days=1)) if self.on(candidate)]
+            past = [run for candidate in days for run in self.times(candidate) if since <= run <= until]
             if past:
                 return max(past)
             day -= timedelta(days=1)
@@ -118,7 +118,7 @@ def parse_cron(text: str, timezone: str = "UTC") -> Cron:
 
 def _field(whole: str, name: str, text: str, low: int, high: int, names: tuple[str, ...] = (), first: int = 0) -> frozenset[int]:
     """The numbers that one field of an expression matches. `whole` and `name` are for error messages."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for part in text.split(","):
         span, _, step = part.partition("/")
         begin, dash, end = span.partition("-")
@@ -131,8 +131,8 @@ def _field(whole: str, name: str, text: str, low: int, high: int, names: tuple[s
         width = _number(whole, name, step, (), 0) if step else 1
         if not low <= start <= stop <= high or width < 1 or ("/" in part and not step):
             raise BadSchedule(f"The {name} {part!r} of {whole!r} is outside {low} to {high}, or goes backwards.")
-        found |= set(range(start, stop + 1, width))
-    return frozenset(found)
+        numbers |= set(range(start, stop + 1, width))
+    return frozenset(numbers)
 
 
 def _number(whole: str, name: str, text: str, names: tuple[str, ...], first: int) -> int:

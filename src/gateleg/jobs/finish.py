@@ -43,10 +43,9 @@ from gateleg.jobs.rules import (
     short_failure,
     timed_out,
 )
-from gateleg.jobs.signals import GiveUp, Snooze, Stopped
 from gateleg.jobs.tables.job import FINISHED, Attempt, Failure, Job, JobStatus, Logs, Progress, Readiness, Results, job_key, slots_text
-from gateleg.jobs.tables.queue_tables import moved_to
-from gateleg.jobs.tables.records import LogChunk, Slots
+from gateleg.jobs.tables.records import LogChunk, Slots, moved_to
+from gateleg.jobs.tasks import GiveUp, Snooze, Stopped
 from gateleg.model import ModelError
 from gateleg.model.wire import iso
 from gateleg.plain import is_plain
@@ -157,10 +156,10 @@ def current_after(context: QueueContext, job: Job, error: Exception, delay: floa
     if isinstance(current, Job):
         return current
     yield Pause(delay)
-    found = yield from find_job(context.holding(job), job.job_id)
-    if found is None:
+    stored = yield from find_job(context.holding(job), job.job_id)
+    if stored is None:
         raise LeaseLost(f"Job {job.job_id} no longer exists.") from error
-    return found
+    return stored
 
 
 def completion(context: QueueContext, job: Job, decision: Decision, now: datetime, *, unchanged: bool = False) -> WriteOperation[Job]:

@@ -235,8 +235,8 @@ def _still_invalid(context: QueueContext, job_ids: Iterable[str]) -> Flow[list[U
         response = yield Request("BatchGetItem", {"RequestItems": {table: {"Keys": keys, "ConsistentRead": True}}}, "Job.set_aside")
         items += response["Responses"].get(table, [])
         keys = response.get("UnprocessedKeys", {}).get(table, {}).get("Keys", [])
-    found = (read_job(context.tables.job, item) for item in items)
-    return [bad for bad in found if isinstance(bad, UnreadableJob)]
+    jobs = (read_job(context.tables.job, item) for item in items)
+    return [bad for bad in jobs if isinstance(bad, UnreadableJob)]
 
 
 def _digest(job_id: str) -> str:

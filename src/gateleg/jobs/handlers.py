@@ -21,8 +21,7 @@ from gateleg.jobs.change_feed import Notifier
 from gateleg.jobs.cron import parse_cron
 from gateleg.jobs.errors import BadConfig, BadHandler, BadSchedule, HandlerTaken, UnknownJobType
 from gateleg.jobs.rules import Retry, is_name
-from gateleg.jobs.signals import GiveUp
-from gateleg.jobs.tasks import Task, config_model, function_of, other_config_annotated, takes_job_second
+from gateleg.jobs.tasks import GiveUp, Task, config_model, function_of, other_config_annotated, takes_job_second
 from gateleg.model.types import did_you_mean
 
 if TYPE_CHECKING:
@@ -447,9 +446,9 @@ def _check(handler: Handler) -> None:
     for option in ("config", "result"):
         model = getattr(handler, option)
         if model is not None and not (isinstance(model, type) and issubclass(model, BaseModel)):
-            shown = getattr(model, "__name__", repr(model))
+            model_name = getattr(model, "__name__", repr(model))
             raise BadHandler(
-                f"The handler of {handler.job_type} has {option}={shown}, which is not a pydantic model.",
+                f"The handler of {handler.job_type} has {option}={model_name}, which is not a pydantic model.",
                 fix=f"Give a subclass of BaseModel, or omit {option} to accept any JSON object.",
             )
     if handler.config is not None and (annotated := other_config_annotated(handler.handle, handler.config)) is not None:
@@ -477,11 +476,11 @@ def _check(handler: Handler) -> None:
 def _check_same_limits(handler: Handler, other: Handler) -> None:
     """Raise `BadHandler` if two handlers of one queue differ in an option that applies to the whole queue."""
     for name, what in (("limit_per_worker", "limits per worker"), ("own_concurrency", "own concurrencies")):
-        one, two = getattr(handler, name), getattr(other, name)
-        if one != two:
+        limit, other_limit = getattr(handler, name), getattr(other, name)
+        if limit != other_limit:
             raise BadHandler(
                 f"{handler.job_type} and {other.job_type} share the queue {handler.queue} and have different {what}: "
-                f"{one or 'none'} and {two or 'none'}.",
+                f"{limit or 'none'} and {other_limit or 'none'}.",
                 fix="Use separate queues, or the same number for both.",
             )
 
@@ -557,7 +556,7 @@ def known_names(model: type[BaseModel]) -> frozenset[str] | None:
     return frozenset(known)
 
 
-def ignored_names(model: type[BaseModel], given: Iterable[str]) -> list[str]:
+def ignored_names(model: type[BaseModel], names: Iterable[str]) -> list[str]:
     """The given names that the model would ignore."""
     known = known_names(model)
-    return [] if known is None else [name for name in given if name not in known]
+    return [] if known is None else [name for name in names if name not in known]

@@ -22,7 +22,7 @@ from gateleg.jobs.errors import LeaseLost
 from gateleg.jobs.finish import is_retryable, reap_one
 from gateleg.jobs.queue_context import collect_stream
 from gateleg.jobs.tables.job import Job, JobStatus, Readiness, Running
-from gateleg.jobs.tables.queue_tables import moved_to
+from gateleg.jobs.tables.records import moved_to
 from gateleg.model import ModelError
 from gateleg.model.wire import to_utc
 from gateleg.store import ConditionFailed, NotFound, TooLarge, TransactionCanceled, patch, put
@@ -103,13 +103,13 @@ def reap(context: QueueContext, queue: str, leases: LeaseObserver[UUID], limit: 
     A worker is lost if a lease of its jobs stays unchanged for the duration of the lease, across calls with the same `leases`.
     """
     attributes = (Job.job_id, Job.lease_until, Job.worker_id, Job.status)
-    found = yield from collect_stream(query(context.tables.job.leased(queue=queue), project=attributes), context)
-    for values in found:
+    leased = yield from collect_stream(query(context.tables.job.leased(queue=queue), project=attributes), context)
+    for values in leased:
         if values.get("status") != JobStatus.PROCESSING:
             # Another program has ended it, and left its lease behind.
             yield from adopt_by_id(context, str(values["job_id"]))
-    found = [values for values in found if values.get("status") == JobStatus.PROCESSING]
-    running = {values["job_id"]: values for values in found}
+    leased = [values for values in leased if values.get("status") == JobStatus.PROCESSING]
+    running = {values["job_id"]: values for values in leased}
     ages = leases.observe({job_id: values["lease_until"] for job_id, values in running.items()}, context.setup.ticks())
     stale = [job_id for job_id, age in ages.items() if age >= context.settings.lease_seconds]
     if not stale:

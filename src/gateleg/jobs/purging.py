@@ -87,20 +87,20 @@ class Purge(Generic[E]):
     def queries(self, item: E) -> list[Query[Any]]:
         """The queries that find the children of an item."""
         values = spec_of(self.entity).values(item)
-        found: list[Query[Any]] = []
+        queries: list[Query[Any]] = []
         for child in self.children:
-            found += [child(**{name: values[name] for name in child.required})] if isinstance(child, Access) else child(item)
-        return found
+            queries += [child(**{name: values[name] for name in child.required})] if isinstance(child, Access) else child(item)
+        return queries
 
     def object_keys(self, item: E) -> list[str]:
         """The keys and prefixes of an item's objects."""
-        found: list[str] = []
+        keys: list[str] = []
         for attribute in spec_of(self.entity).attributes.values():
             value = getattr(item, attribute.name)
             if _holds_keys(attribute.annotation) and value is not None:
-                found += [value] if isinstance(value, str) else list(value)
+                keys += [value] if isinstance(value, str) else list(value)
         # Another program may have stored a URL in place of a key: no object of ours belongs to it.
-        return [key for key in (*found, *self.objects(item)) if not is_refused(key.rstrip("/"))]
+        return [key for key in (*keys, *self.objects(item)) if not is_refused(key.rstrip("/"))]
 
 
 def _holds_keys(annotation: Any) -> bool:
@@ -108,7 +108,7 @@ def _holds_keys(annotation: Any) -> bool:
     declared = read_annotation(annotation)
     if is_special(declared.metadata, "s3-key"):
         return True
-    return get_origin(declared.type) in (list, set, frozenset, tuple) and any(_holds_keys(one) for one in get_args(declared.type))
+    return get_origin(declared.type) in (list, set, frozenset, tuple) and any(_holds_keys(argument) for argument in get_args(declared.type))
 
 
 #: How many objects are listed and deleted at a time.
@@ -194,8 +194,8 @@ class Purger:
             return
         for query in purge.due(until):
             async for item in self._store.query(query, hydrate=query.plan.index.project != "all"):
-                found = getattr(item, date.name)
-                if found is not None and found <= until:
+                due = getattr(item, date.name)
+                if due is not None and due <= until:
                     yield item
 
     async def _purge_one(self, purge: Purge[Any], item: Any, until: datetime, report: PurgeReport, log: Callable[[str], object]) -> None:
@@ -234,13 +234,13 @@ class Purger:
 
     async def _reread(self, item: Any, error: Exception) -> Any:
         """The current item, after another writer changed it."""
-        found = await self._store.find(item, consistent=True)
-        if found is None:
+        current = await self._store.find(item, consistent=True)
+        if current is None:
             raise NotFound("The item does not exist.") from error
-        if found == item:
+        if current == item:
             # The item is unchanged, so a retry of the write would be refused too.
             raise error
-        return found
+        return current
 
     async def _delete_if_not_restored(self, purge: Purge[Any], claimed: Any) -> None:
         """Delete the item with its unique markers and counter increments, unless it was restored."""
@@ -288,8 +288,8 @@ class Purger:
         if not guarded:
             return
         date = _ttl_attribute(purge)
-        found = await self._store.find(claimed, consistent=True)
-        if found is None or getattr(found, date.name) != getattr(claimed, date.name):
+        current = await self._store.find(claimed, consistent=True)
+        if current is None or getattr(current, date.name) != getattr(claimed, date.name):
             raise Restored
 
     async def _remove_objects(self, keys: Sequence[str]) -> int:
@@ -302,9 +302,9 @@ class Purger:
                 removed += await self._objects.exists(key)
                 await self._objects.delete(key)
                 continue
-            while found := (await self._objects.list(key, limit=_OBJECTS)).objects:
-                await self._objects.delete_many([entry.key for entry in found])
-                removed += len(found)
+            while objects := (await self._objects.list(key, limit=_OBJECTS)).objects:
+                await self._objects.delete_many([entry.key for entry in objects])
+                removed += len(objects)
         return removed
 
 
@@ -315,8 +315,8 @@ def _ttl_attribute(purge: Purge[Any]) -> Attr[Any]:
         raise BadPurge(
             f"{purge.entity.__name__} has no TTL attribute, so it has no purge date.", fix="Declare one: an attribute of the type TTL."
         )
-    found: Attr[Any] = getattr(purge.entity, ttl.name)
-    return found
+    attribute: Attr[Any] = getattr(purge.entity, ttl.name)
+    return attribute
 
 
 def _key_text(item: BaseModel) -> str:

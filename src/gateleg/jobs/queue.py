@@ -46,7 +46,7 @@ from gateleg.jobs.monitor.listing import (
     tree,
     unfinished_tree,
 )
-from gateleg.jobs.monitor.stats import history, record_history, stats, write_counts
+from gateleg.jobs.monitor.stats import history, queue_names, record_history, stats, write_counts
 from gateleg.jobs.queue_context import (
     QueueContext,
     QueueSettings,
@@ -80,7 +80,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Sequence
 
     from gateleg.jobs.submission import Submission, Submitted
-    from gateleg.jobs.tables.queue_tables import QueueTables
+    from gateleg.jobs.tables.records import QueueTables
     from gateleg.store import WriteOperation
     from gateleg.store.flow import Flow
     from gateleg.store.setup import Setup
@@ -169,8 +169,8 @@ def _explained(method: Callable[..., Any], error: TypeError) -> TypeError:
     if raised_inside:
         return error
     _, *parameters = inspect.signature(method).parameters.values()
-    shown = inspect.Signature([parameter.replace(annotation=inspect.Parameter.empty) for parameter in parameters])
-    return WrongArgument(f"The arguments do not fit: {error}.", fix=f"Call it as {method.__name__}{shown}.")
+    signature = inspect.Signature([parameter.replace(annotation=inspect.Parameter.empty) for parameter in parameters])
+    return WrongArgument(f"The arguments do not fit: {error}.", fix=f"Call it as {method.__name__}{signature}.")
 
 
 class QueueVerbs:
@@ -254,6 +254,7 @@ class QueueVerbs:
     release_leader_lease = Verb(release_leader_lease)
     write_counts = Verb(write_counts)
     stats = Verb(stats)
+    queue_names = Verb(queue_names)
     history = Verb(history)
     record_history = Verb(record_history)
     jobs_page = Verb(jobs_page)

@@ -23,8 +23,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from gateleg.jobs.rules import RETENTION
 from gateleg.jobs.tables.job import Job, JobStatus, job_key
-from gateleg.jobs.tables.queue_tables import QueueTables, tables_beside, tables_named
-from gateleg.jobs.tables.records import ArchivedJob
+from gateleg.jobs.tables.records import ArchivedJob, QueueTables, tables_beside, tables_named
 from gateleg.model import DecodeError, ModelError, spec_of
 from gateleg.store.flow import Request, StreamedItems, Together
 from gateleg.store.operations import batch_get, count, query
@@ -267,16 +266,16 @@ def member_with(context: QueueContext, job_id: UUID) -> Flow[QueueContext]:
 def _key_reads(member: QueueContext, job_id: UUID) -> list[Request]:
     """The reads of a job's key in the queue and in the archive of one member."""
     tables: list[Table] = [spec_of(member.tables.job).table, spec_of(member.tables.archived_job).table]
-    wanted = {"Key": job_key(job_id), "ConsistentRead": True, "ProjectionExpression": "job_id"}
-    return [Request("GetItem", {"TableName": member.setup.name_of(table), **wanted}, "Job.key") for table in tables]
+    read = {"Key": job_key(job_id), "ConsistentRead": True, "ProjectionExpression": "job_id"}
+    return [Request("GetItem", {"TableName": member.setup.name_of(table), **read}, "Job.key") for table in tables]
 
 
 def read_jobs(context: QueueContext, ids: Iterable[UUID]) -> Flow[list[Job]]:
     """The jobs with these ids in any table of the queue, in the order of the ids; archived and unknown ones are left out."""
-    wanted = list(ids)
-    refs = [member.tables.job.key(job_id=job_id) for member in context.members for job_id in wanted]
-    found = {job.job_id: job for job in (yield from batch_get(refs, consistent=True).flow(context.setup)) if job is not None}
-    return [found[job_id] for job_id in wanted if job_id in found]
+    job_ids = list(ids)
+    refs = [member.tables.job.key(job_id=job_id) for member in context.members for job_id in job_ids]
+    jobs = {job.job_id: job for job in (yield from batch_get(refs, consistent=True).flow(context.setup)) if job is not None}
+    return [jobs[job_id] for job_id in job_ids if job_id in jobs]
 
 
 def read_archived(context: QueueContext, ids: Iterable[UUID]) -> Flow[list[ArchivedJob]]:
@@ -290,21 +289,21 @@ def jobs_where(context: QueueContext, question: Callable[[type[Job]], Query[Job]
 
     They are in the order of the question within each table; `limit` is the maximum from each.
     """
-    found: list[Job] = []
+    jobs: list[Job] = []
     for member in context.members:
-        found += yield from collect_stream(query(question(member.tables.job), limit=limit), context)
-    return found
+        jobs += yield from collect_stream(query(question(member.tables.job), limit=limit), context)
+    return jobs
 
 
 def collect_stream(stream: Stream[R], context: QueueContext, *, expired: bool = False) -> Flow[list[R]]:
     """All results of a stream, inside a flow. `expired` includes items that have expired by this clock: their writer's may be behind."""
     flow = stream.flow(replace(context.setup, expired=True) if expired else context.setup)
-    found: list[R] = []
+    items: list[R] = []
     try:
         step = next(flow)
         while True:
             if isinstance(step, StreamedItems):
-                found += step.items
+                items += step.items
                 step = flow.send(None)
                 continue
             try:
@@ -314,7 +313,7 @@ def collect_stream(stream: Stream[R], context: QueueContext, *, expired: bool = 
             else:
                 step = flow.send(response)
     except StopIteration:
-        return found
+        return items
 
 
 def count_jobs(question: Query[Job], context: QueueContext, *, limit: int | None = None) -> Flow[int]:
@@ -372,11 +371,11 @@ def job_id_of(item: Item) -> str:
 
 
 def _problems(item: Item, error: ModelError) -> tuple[str, ...]:
-    found = error.problems if isinstance(error, DecodeError) else ()
-    if any(problem.startswith("job_id:") for problem in found):
+    problems = error.problems if isinstance(error, DecodeError) else ()
+    if any(problem.startswith("job_id:") for problem in problems):
         # What the decoder says of the characters does not help: the key of an item cannot be corrected.
-        found = (_bad_id(job_id_of(item)), *(problem for problem in found if not problem.startswith("job_id:")))
-    return tuple(found) or (error.message,)
+        problems = (_bad_id(job_id_of(item)), *(problem for problem in problems if not problem.startswith("job_id:")))
+    return tuple(problems) or (error.message,)
 
 
 def _bad_id(job_id: str) -> str:
@@ -394,18 +393,18 @@ def unread_tables(context: QueueContext) -> Flow[list[str]]:
     They are told by their name (`QUEUE_NAME`) and their key. Where tables may not be listed or read, none is found.
     """
     own = {context.setup.name_of(tables.all[0]) for tables in context.ledgers}
-    found: list[str] = []
+    names: list[str] = []
     start: dict[str, str] = {}
     while True:
         try:
             response = yield Request("ListTables", start, "tables")
         except ServiceError:
-            return found
+            return names
         for name in response["TableNames"]:
             if name not in own and _may_be_ours(context, name):
-                found += (yield from _holds_jobs(name)) * [name]
+                names += (yield from _holds_jobs(name)) * [name]
         if "LastEvaluatedTableName" not in response:
-            return found
+            return names
         start = {"ExclusiveStartTableName": response["LastEvaluatedTableName"]}
 
 

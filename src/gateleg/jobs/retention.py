@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Archiver"]
 
-
 _TYPE = "application/jsonl"
 
 
@@ -50,10 +49,10 @@ class Archiver:
         for member, status in product(self.queue.members, self.queue.context.settings.retention):
             cursor: str | None = None
             while moved < limit:
-                found = await member.overdue(status, cursor=cursor, limit=min(25, limit - moved))
-                for job in found.jobs:
+                batch = await member.overdue(status, cursor=cursor, limit=min(25, limit - moved))
+                for job in batch.jobs:
                     moved += await self.archive(job)
-                cursor = found.next
+                cursor = batch.next
                 if cursor is None:
                     break
         return moved
@@ -100,8 +99,8 @@ def overdue(context: QueueContext, status: JobStatus, *, cursor: str | None = No
     kept_since = context.now() - context.settings.retention[status]
     # The filter lets jobs pass that another program has ended without a time, or with another form of it.
     question = context.tables.job.in_status(status=status).where(Job.created_at < kept_since).filter(~(Job.completed_at >= kept_since))
-    found = yield from page(question, limit=limit, cursor=cursor, examine=_MAX_READ_ITEMS).flow(context.setup)
-    return Overdue([job for job in found if (job.completed_at or job.updated_at) < kept_since], found.next)
+    jobs = yield from page(question, limit=limit, cursor=cursor, examine=_MAX_READ_ITEMS).flow(context.setup)
+    return Overdue([job for job in jobs if (job.completed_at or job.updated_at) < kept_since], jobs.next)
 
 
 def archive_job(context: QueueContext, job: Job, *, log_location: str | None = None) -> Flow[bool]:

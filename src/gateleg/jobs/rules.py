@@ -235,9 +235,9 @@ class Retry:
         if self.times < 0 or self.losses < 0 or self.first < 0 or self.longest < 0 or self.factor < 1 or not 0 <= self.jitter <= 1:
             raise ValueError("Retry needs times, losses, first and longest >= 0, factor >= 1 and jitter from 0 to 1.")
         for name in ("never", "only", "delays"):
-            given: Any = getattr(self, name)
-            several = isinstance(given, Iterable) and not isinstance(given, str)
-            wrong = [kind for kind in given if not (isinstance(kind, type) and issubclass(kind, BaseException))] if several else [given]
+            kinds: Any = getattr(self, name)
+            several = isinstance(kinds, Iterable) and not isinstance(kinds, str)
+            wrong = [kind for kind in kinds if not (isinstance(kind, type) and issubclass(kind, BaseException))] if several else [kinds]
             if wrong:
                 example = "delays={ValueError: 60}" if name == "delays" else f"{name}=(ValueError,)"
                 raise TypeError(

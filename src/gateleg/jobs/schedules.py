@@ -23,8 +23,7 @@ from gateleg.jobs.handlers import Handler, check_time
 from gateleg.jobs.queue_context import collect_stream
 from gateleg.jobs.rules import Retry, is_name
 from gateleg.jobs.submission import RUN_ATTRIBUTES, Submission, job_of
-from gateleg.jobs.tables.queue_tables import moved_to
-from gateleg.jobs.tables.records import Schedule
+from gateleg.jobs.tables.records import Schedule, moved_to
 from gateleg.store import ConditionFailed, LostRace, TransactionCanceled, create, delete, patch, put
 from gateleg.store.flow import Pause
 from gateleg.store.operations import batch_get, page, query, retrying, transact
@@ -89,17 +88,17 @@ def find_schedule(context: QueueContext, name: str) -> Flow[Schedule | None]:
     is one transaction on it, so that it happens once.
     """
     refs = [tables.schedule.key(name=name) for tables in context.ledgers]
-    found = yield from batch_get(refs, consistent=True).flow(context.setup)
-    return next((schedule for schedule in found if schedule is not None), None)
+    stored = yield from batch_get(refs, consistent=True).flow(context.setup)
+    return next((schedule for schedule in stored if schedule is not None), None)
 
 
 def schedules(context: QueueContext) -> Flow[list[Schedule]]:
     """All schedules, sorted by name."""
-    found: dict[str, Schedule] = {}
+    by_name: dict[str, Schedule] = {}
     for tables in context.ledgers:
         for schedule in (yield from collect_stream(query(tables.schedule.listed()), context)):
-            found.setdefault(schedule.name, schedule)
-    return [found[name] for name in sorted(found)]
+            by_name.setdefault(schedule.name, schedule)
+    return [by_name[name] for name in sorted(by_name)]
 
 
 def schedules_page(context: QueueContext, *, limit: int = 50, cursor: str | None = None) -> Flow[Page[Schedule]]:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gateleg.jobs.queue_context import QueueContext
     from gateleg.store import WriteOperation
 
-__all__ = ["JobAttributes", "RunAttributes"]
+__all__ = ["JobAttributes", "RunAttributes", "Submitted"]
 
 K = TypeVar("K")
 S = TypeVar("S")
@@ -306,9 +306,9 @@ def job_of(context: QueueContext, submission: Submission, now: datetime, place: 
     run_at = _start(submission, now)
     start_by = _latest_start(submission, now)
     if run_at is not None and start_by is not None and run_at >= start_by:
-        given = "start_by" if submission.start_within is None else f"start_within={submission.start_within}"
+        limit = "start_by" if submission.start_within is None else f"start_within={submission.start_within}"
         raise BadSubmission(
-            f"{given} ends before the job may start, which is at {run_at:%Y-%m-%d %H:%M:%S} UTC.",
+            f"{limit} ends before the job may start, which is at {run_at:%Y-%m-%d %H:%M:%S} UTC.",
             fix="Give a longer time: start_within counts from the submission.",
         )
     values: dict[str, Any] = {
@@ -375,8 +375,8 @@ def _checked_time(moment: datetime) -> datetime:
 
 
 def _checked_config(context: QueueContext, handler: Handler, submission: Submission) -> dict[str, Any]:
-    given = submission.config
-    config = handler.checked_config(dict(given) if isinstance(given, Mapping) else given)
+    submitted = submission.config
+    config = handler.checked_config(dict(submitted) if isinstance(submitted, Mapping) else submitted)
     try:
         text = orjson.dumps(config)
     except TypeError as error:
@@ -525,11 +525,11 @@ def not_yet_submitted(
     submissions: Sequence[Submission], jobs: Sequence[Job], there: Mapping[UUID, Submitted]
 ) -> tuple[list[Submission], list[Job]]:
     """The submissions and jobs that must still be written. References to repeated jobs become references to the existing ones."""
-    left = [(one, job) for one, job in zip(submissions, jobs, strict=True) if job.job_id not in there]
+    left = [(submission, job) for submission, job in zip(submissions, jobs, strict=True) if job.job_id not in there]
     if len(left) < len(jobs):
-        names = {job_id: one.job.job_id for job_id, one in there.items()}
-        left = [(with_ids_replaced(one, names), _with_dependencies_replaced(job, names)) for one, job in left]
-    return [one for one, _ in left], [job for _, job in left]
+        names = {job_id: entry.job.job_id for job_id, entry in there.items()}
+        left = [(with_ids_replaced(submission, names), _with_dependencies_replaced(job, names)) for submission, job in left]
+    return [submission for submission, _ in left], [job for _, job in left]
 
 
 def with_ids_replaced(submission: Submission, names: Mapping[UUID, UUID]) -> Submission:
@@ -543,5 +543,5 @@ def with_ids_replaced(submission: Submission, names: Mapping[UUID, UUID]) -> Sub
 
 
 def _with_dependencies_replaced(job: Job, names: Mapping[UUID, UUID]) -> Job:
-    wanted = list(dict.fromkeys(names.get(other, other) for other in job.dependencies))
-    return job.model_copy(update={"dependencies": wanted})
+    dependencies = list(dict.fromkeys(names.get(other, other) for other in job.dependencies))
+    return job.model_copy(update={"dependencies": dependencies})

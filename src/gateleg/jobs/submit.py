@@ -44,8 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from gateleg.jobs.queue_context import QueueContext
-    from gateleg.jobs.tables.queue_tables import QueueTables
-    from gateleg.jobs.tables.records import ArchivedJob
+    from gateleg.jobs.tables.records import ArchivedJob, QueueTables
     from gateleg.store import WriteOperation
     from gateleg.store.flow import Flow
 
@@ -107,8 +106,8 @@ def submit_many(context: QueueContext, submissions: Sequence[Submission], *, und
         raise BadSubmission("Two of the jobs have the same id.")
     check_keys(jobs)
     whole = [
-        job.model_copy(update={"dependencies": one.dependencies}) if one.dependencies else job
-        for job, one in zip(jobs, submissions, strict=True)
+        job.model_copy(update={"dependencies": submission.dependencies}) if submission.dependencies else job
+        for job, submission in zip(jobs, submissions, strict=True)
     ]
     check_cycles(whole)
     yield from _check_queues(context, {job.queue for job in jobs})
@@ -138,16 +137,18 @@ def _write_in_steps(
 ) -> Flow[list[Submitted]]:
     """Write jobs after their dependencies, as many at once as fit into one transaction, with barriers where needed."""
     plain = [job for job, submission in zip(jobs, submissions, strict=True) if submission.plain and under is None]
-    done = earlier | {one.job.job_id: one for one in (yield from _write_batch(context, plain))}
+    done = earlier | {entry.job.job_id: entry for entry in (yield from _write_batch(context, plain))}
     _notify_workers(context, list(done.values()))
-    for step in submission_steps({job.job_id: one for job, one in zip(jobs, submissions, strict=True) if job.job_id not in done}):
-        names = {job_id: one.job.job_id for job_id, one in done.items()}
-        pending = [with_ids_replaced(one, names) for one in step]
+    for step in submission_steps(
+        {job.job_id: submission for job, submission in zip(jobs, submissions, strict=True) if job.job_id not in done}
+    ):
+        names = {job_id: entry.job.job_id for job_id, entry in done.items()}
+        pending = [with_ids_replaced(submission, names) for submission in step]
         if needs_barriers(pending[0]):
             pending = [(yield from _submit_barriers(context, pending[0]))]
-        written = yield from _write_jobs(context, pending, [job_of(context, one, context.now()) for one in pending], under)
+        written = yield from _write_jobs(context, pending, [job_of(context, submission, context.now()) for submission in pending], under)
         _notify_workers(context, written)
-        done |= {job_id: one for job_id, one in zip((one.job_id for one in step), written, strict=True) if job_id is not None}
+        done |= {submission.job_id: entry for submission, entry in zip(step, written, strict=True) if submission.job_id is not None}
     return [done[job.job_id] for job in jobs]
 
 
@@ -197,7 +198,7 @@ def _submit_barriers(context: QueueContext, submission: Submission) -> Flow[Subm
 
 
 def _notify_workers(context: QueueContext, submitted: Sequence[Submitted]) -> None:
-    for queue in {one.job.queue for one in submitted if one.created and one.job.readiness is not Readiness.BLOCKED}:
+    for queue in {entry.job.queue for entry in submitted if entry.created and entry.job.readiness is not Readiness.BLOCKED}:
         context.jobs.ready.notify(queue)
 
 
@@ -281,12 +282,12 @@ def _read_referenced(
 ) -> Flow[dict[UUID, Job | ArchivedJob]]:
     """The current dependencies and parents of new jobs."""
     own = {job.job_id for job in jobs}
-    wanted = {other for job in jobs for other in job.dependencies} | {
-        one.parent_job_id for one in submissions if one.parent_job_id is not None
+    referenced = {other for job in jobs for other in job.dependencies} | {
+        submission.parent_job_id for submission in submissions if submission.parent_job_id is not None
     }
     if under is not None:
-        wanted.add(under.job_id)
-    ids = sorted(wanted - own)
+        referenced.add(under.job_id)
+    ids = sorted(referenced - own)
     known: dict[UUID, Job | ArchivedJob] = {job.job_id: job for job in (yield from read_jobs(context, ids))}
     gone = [job_id for job_id in ids if job_id not in known]
     if gone:
@@ -408,18 +409,18 @@ def without_many_dependencies(submission: Submission) -> Submission:
 def submission_steps(submissions: Mapping[UUID, Submission]) -> list[list[Submission]]:
     """Sort submissions after their dependencies and divide them into steps: as many as fit into one transaction, or one with barriers."""
     order = TopologicalSorter(
-        {job_id: [one for one in wanted.dependencies if one in submissions] for job_id, wanted in submissions.items()}
+        {job_id: [other for other in submission.dependencies if other in submissions] for job_id, submission in submissions.items()}
     )
     steps: list[list[Submission]] = []
     room = 0
     for job_id in order.static_order():
-        one = replace(submissions[job_id], job_id=job_id)
+        submission = replace(submissions[job_id], job_id=job_id)
         # Four writes for the job, its two keys and its parent, and one for each dependency.
-        writes = _STEP_WRITES if needs_barriers(one) else 4 + len(set(one.dependencies))
+        writes = _STEP_WRITES if needs_barriers(submission) else 4 + len(set(submission.dependencies))
         if writes > room:
             steps.append([])
             room = max(_STEP_WRITES, writes)
-        steps[-1].append(one)
+        steps[-1].append(submission)
         room -= writes
     return steps
 
@@ -429,7 +430,7 @@ def barriers_of(submission: Submission, job: Job) -> tuple[list[Job], Submission
 
     The ids of the barriers derive from the job's id, so submitting it again creates no further barriers.
     """
-    wanted = list(dict.fromkeys(submission.dependencies))
+    dependencies = list(dict.fromkeys(submission.dependencies))
     job_id = submission.job_id or uuid4()
     barriers = [
         type(job)(
@@ -442,9 +443,9 @@ def barriers_of(submission: Submission, job: Job) -> tuple[list[Job], Submission
             priority=100,
             subject=job.subject,
             created_by="gateleg",
-            dependencies=wanted[start : start + _JOBS_PER_BARRIER],
+            dependencies=dependencies[start : start + _JOBS_PER_BARRIER],
         )
-        for start in range(0, len(wanted), _JOBS_PER_BARRIER)
+        for start in range(0, len(dependencies), _JOBS_PER_BARRIER)
     ]
     return barriers, replace(submission, job_id=job_id, dependencies=[barrier.job_id for barrier in barriers])
 
@@ -455,15 +456,15 @@ Reservations = dict[tuple[str, str], KeyReservation]
 
 def reservations_of(context: QueueContext, job: Job) -> list[KeyReservation]:
     """The keys that a job reserves."""
-    wanted, kind = [], context.ledgers[0].key_reservation
+    reservations, kind = [], context.ledgers[0].key_reservation
     if job.idempotency_key is not None:
         until = context.now() + context.settings.remember
         text = quote(job.idempotency_key, safe="")
-        wanted.append(kind(purpose="idempotency", text=text, job_id=job.job_id, digest=digest_of(job), expires_at=until))
+        reservations.append(kind(purpose="idempotency", text=text, job_id=job.job_id, digest=digest_of(job), expires_at=until))
     if job.unique_key is not None:
         text = quote(job.unique_key, safe="")
-        wanted.append(kind(purpose="unique", text=text, job_id=job.job_id, digest=digest_of(job)))
-    return wanted
+        reservations.append(kind(purpose="unique", text=text, job_id=job.job_id, digest=digest_of(job)))
+    return reservations
 
 
 def reservation_write(reservation: KeyReservation, reservations: Reservations) -> WriteOperation[Any]:
@@ -527,5 +528,5 @@ def _read_reservations(context: QueueContext, jobs: Sequence[Job], ledgers: Sequ
     keys = [(reservation.purpose, reservation.text) for job in jobs for reservation in reservations_of(context, job)]
     # The queue's own ledger is last, so that its reservations are kept.
     refs = [tables.key_reservation.key(purpose=purpose, text=text) for tables in reversed(ledgers) for purpose, text in keys]
-    found = yield from batch_get(refs, consistent=True).flow(context.setup)
-    return {(reservation.purpose, reservation.text): reservation for reservation in found if reservation is not None}
+    stored = yield from batch_get(refs, consistent=True).flow(context.setup)
+    return {(reservation.purpose, reservation.text): reservation for reservation in stored if reservation is not None}

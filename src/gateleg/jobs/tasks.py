@@ -1,6 +1,7 @@
-"""What an application writes jobs with: `Task` submits them, `JobContext` is the first argument of their handlers, `Stage` a part of one.
+"""What an application writes jobs with: tasks, contexts, stages, and the exceptions by which a handler ends its attempt.
 
-A stage is a child job. A handler that directs stages submits them with their dependencies, and completes or fails with them:
+`Task` submits jobs of one type, `JobContext` is the first argument of their handlers, and a `Stage` is a child job. A handler that directs
+stages submits them with their dependencies, and completes or fails with them:
 
     async def make_film(job: JobContext, config: FilmConfig) -> FilmResult:
         stages = [Stage("scenes", Submission("SCENES", config.scenes)), Stage("cut", Submission("CUT"), needs=("scenes",))]
@@ -23,7 +24,6 @@ from pydantic import BaseModel
 
 from gateleg.durations import duration
 from gateleg.jobs.errors import BadHandler, BadSubmission, DependencyMissing, UseAwait
-from gateleg.jobs.signals import GiveUp, Snooze, Stopped
 from gateleg.jobs.submission import Submission, SubmitOptions, Submitter
 from gateleg.jobs.tables.job import DURATION_METRIC, JobStatus
 
@@ -44,6 +44,36 @@ T = TypeVar("T")
 
 #: What `get_origin` returns for annotations that are composed of several: `A | B`, `Optional[A]`, `Annotated[A, ...]`.
 _COMPOSED = (Union, UnionType, Annotated)
+
+#: A hundred years.
+_MAX_SNOOZE_SECONDS = 100 * 366 * 86_400.0
+
+#: Seconds between two checks of the stages.
+LOOK_AGAIN = 2.0
+
+
+class Snooze(Exception):
+    """Raise this in a handler to be called again after `seconds`, or at once if they are negative.
+
+    It frees the worker's slot, and does not count as a failure or a try.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        if not isinstance(seconds, int | float) or not seconds <= _MAX_SNOOZE_SECONDS:
+            raise ValueError(f"Snooze needs a number of seconds of at most a hundred years, not {seconds!r}.")
+        super().__init__(f"snoozed for {seconds:g} seconds")
+        self.seconds = max(0.0, seconds)
+
+    def __reduce__(self) -> tuple[type[Snooze], tuple[float]]:
+        return type(self), (self.seconds,)
+
+
+class GiveUp(Exception):
+    """Raise this in a handler to fail the job without retries: `raise GiveUp("no such account")`."""
+
+
+class Stopped(Exception):
+    """Raised by `JobContext.check`: the job was cancelled or timed out, its worker shuts down, or another worker has the job."""
 
 
 class Task(Generic[C, R]):
@@ -293,10 +323,6 @@ class JobContext(Submitter["Coroutine[Any, Any, Submitted]"]):
     async def submit_many(self, submissions: Sequence[Submission]) -> list[Submitted]:
         """Submit several children of this job, which may depend on each other. Raises `ParentGone` like `submit`."""
         return await self._link.submit(submissions)
-
-
-#: Seconds between two checks of the stages.
-LOOK_AGAIN = 2.0
 
 
 @dataclass(frozen=True)

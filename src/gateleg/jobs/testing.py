@@ -42,10 +42,10 @@ class TestWorker:
     __test__ = False
 
     def __init__(self, queue: Queue, clock: ManualClock | None = None, *, worker_id: str = "test-worker") -> None:
-        given: Any = queue
-        if not isinstance(given, Queue):
-            fix = "Open a Queue on a second store, and give it the same tables." if isinstance(given, AsyncQueue) else "Give it a Queue."
-            raise WrongArgument(f"A TestWorker takes a Queue, and was given {type(given).__name__}.", fix=fix)
+        argument: Any = queue
+        if not isinstance(argument, Queue):
+            fix = "Open a Queue on a second store, and give it the same tables." if isinstance(argument, AsyncQueue) else "Give it a Queue."
+            raise WrongArgument(f"A TestWorker takes a Queue, and was given {type(argument).__name__}.", fix=fix)
         self.queue = queue
         self.clock = clock
         self.worker_id = worker_id
@@ -83,8 +83,8 @@ class TestWorker:
         if self.clock is None:
             return False
         store, kinds = self.queue.store, [member.tables.job for member in self.queue.members]
-        asked = [kind.due(queue=name).where(Job.run_at > self.queue.context.now()) for kind in kinds for name in self._queues()]
-        due = [job["run_at"] for question in asked for job in store.query(question, limit=1, project=[Job.run_at])]
+        queries = [kind.due(queue=name).where(Job.run_at > self.queue.context.now()) for kind in kinds for name in self._queues()]
+        due = [job["run_at"] for question in queries for job in store.query(question, limit=1, project=[Job.run_at])]
         if not due:
             return False
         self.clock.reach(min(due))

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from gateleg.model import DecodeError, ModelError, spec_of
 from gateleg.store.flow import Request
 from gateleg.store.operations import ScanProgress
-from gateleg.store.operations.entity_reads import upcast_item, with_current_key
 from gateleg.store.operations.older_items import migrate_to_current_key, replace_unchanged
+from gateleg.store.operations.reads import upcast_item, with_current_key
 from gateleg.store.operations.tables import check_keys
 from gateleg.store.setup import RateLimiter
 

@@ -13,8 +13,7 @@ from gateleg.migrate.execution import create_backup, until_settled
 from gateleg.migrate.moves.items import canonical
 from gateleg.migrate.shapes import offered
 from gateleg.store.flow import Request
-from gateleg.store.operations.batch_flows import GET_LIMIT, batch_write_flow, rounds
-from gateleg.store.operations.operation import item_key
+from gateleg.store.operations.operation import GET_LIMIT, batch_write_flow, item_key, rounds
 from gateleg.store.operations.tables import describe
 
 if TYPE_CHECKING:

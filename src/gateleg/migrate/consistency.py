@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from gateleg.migrate.backfill import Fault, belongs, read_current
 from gateleg.model import DecodeError, ModelError, spec_of
-from gateleg.model.constraints import RECOUNT, is_marker, markers
 from gateleg.model.expressions import Placeholders, equals, exists
 from gateleg.model.planning import as_marked, take_marker
+from gateleg.model.tables import RECOUNT, is_marker, markers
 from gateleg.store.flow import Request
-from gateleg.store.operations.entity_reads import upcast_item
 from gateleg.store.operations.operation import ItemKey, item_key
+from gateleg.store.operations.reads import upcast_item
 from gateleg.store.operations.scans import Scan
 from gateleg.store.operations.tables import check_keys
 from gateleg.store.setup import retry_conflicts

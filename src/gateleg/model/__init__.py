@@ -52,21 +52,19 @@ Tools (`gateleg.model.inspection`): `describe(table)` returns plain data for doc
 """
 
 from gateleg.model.attr import Attr
-from gateleg.model.collections import Collection
-from gateleg.model.constraints import Counter, Unique
 from gateleg.model.entity import Entity, Record, unknown_attributes
 from gateleg.model.errors import DeclarationError, DecodeError, ModelError
 from gateleg.model.expressions.nodes import Action, Condition
 from gateleg.model.fields import ANY, States, field, new_uuid, required, stamp, state
 from gateleg.model.key_parts import KeyPart, same_as
 from gateleg.model.keys import Key, Ref, spec_of
-from gateleg.model.patterns import Access, Pattern, Query
+from gateleg.model.patterns import Access, Collection, Pattern, Query
 from gateleg.model.route_models import InputModel, OutputModel, PatchModel
 from gateleg.model.spec import Change, Spec, read_change
-from gateleg.model.tables import GSI, LSI, Index, Table
+from gateleg.model.stored_forms import upcaster
+from gateleg.model.tables import GSI, LSI, Counter, Index, Table, Unique
 from gateleg.model.times import TimeFormat, first_time_uuid, time_uuid
 from gateleg.model.types import TTL, Compressed, JsonText, S3Key, Version
-from gateleg.model.upcasters import upcaster
 from gateleg.model.wire import Item
 
 __all__ = [

@@ -404,7 +404,7 @@ def _part_field(model: type[Any], name: str) -> Attr[Any]:
         case = case_of(model)
         return Attr(model, name, (case(name) if case else name,), part.__members__()[name].type)
     known = list(model.__pydantic_fields__)
-    others = [one for one in vars(model) if not one.startswith(("_", "model_")) and one not in known]  # patterns, keys, methods
+    others = [member for member in vars(model) if not member.startswith(("_", "model_")) and member not in known]  # patterns, keys, methods
     fix = did_you_mean(name, known + others, otherwise=f"It has {', '.join(known)}.")
     raise AttributeError(f"{model.__name__} has no attribute {name!r}. {fix}", name=name, obj=model)
 

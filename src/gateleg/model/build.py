@@ -14,7 +14,6 @@ from pydantic_core import PydanticUndefined
 from gateleg.errors import problem_message
 from gateleg.model.attr import Attribute, attribute_of
 from gateleg.model.codec import build_codec
-from gateleg.model.constraints import Counter, Unique, resolve_unique
 from gateleg.model.errors import (
     BadKeyOption,
     BadMark,
@@ -38,6 +37,7 @@ from gateleg.model.keys import Key, KeyField, KeyPlan, KeySource, check_when, sp
 from gateleg.model.patterns import Pattern, resolve_pattern
 from gateleg.model.shapes import attr_type, case_of, field_names, shape_of
 from gateleg.model.spec import Spec
+from gateleg.model.tables import Counter, Unique, resolve_unique
 from gateleg.model.types import read_annotation, traits_of
 from gateleg.model.validation import construct_unchecked
 
@@ -93,7 +93,7 @@ def _resolve_counter(spec: Spec[Any], name: str, declared: Counter) -> Counter:
         )
     # A reloaded class replaces its previous version.
     named = (spec.entity.__module__, spec.entity.__qualname__)
-    others = [one for one in parent.counted.get(declared.attribute.name, ()) if (one.__module__, one.__qualname__) != named]
+    others = [entity for entity in parent.counted.get(declared.attribute.name, ()) if (entity.__module__, entity.__qualname__) != named]
     parent.counted[declared.attribute.name] = [*others, spec.entity]
     # Cached plans may write the attribute without counting.
     parent.plans.clear()
@@ -113,10 +113,10 @@ def _resolve_counter(spec: Spec[Any], name: str, declared: Counter) -> Counter:
 
 def _members(entity: type, kind: type[M]) -> dict[str, M]:
     """The class attributes of a type in a class and its bases; subclasses override."""
-    found: dict[str, M] = {}
+    members: dict[str, M] = {}
     for base in reversed(entity.__mro__):
-        found |= {name: value for name, value in vars(base).items() if isinstance(value, kind)}
-    return found
+        members |= {name: value for name, value in vars(base).items() if isinstance(value, kind)}
+    return members
 
 
 def _attributes(entity: type[BaseModel]) -> dict[str, Attribute]:
@@ -217,10 +217,10 @@ class _Resolver:
     def index(self, index: Index, key: Key | None, primary: KeyPlan) -> KeyPlan | None:
         if key is None:
             fields = [self._undeclared(attribute, primary) for attribute in index.attributes]
-            found = tuple(entry for entry in fields if entry is not None)
-            if len(found) != len(fields):
+            declared = tuple(entry for entry in fields if entry is not None)
+            if len(declared) != len(fields):
                 return None
-            return KeyPlan(index, found[: len(index.hash)], found[len(index.hash) :])
+            return KeyPlan(index, declared[: len(index.hash)], declared[len(index.hash) :])
         if key.legacy or key.writes != "current":
             raise BadKeyOption(
                 f"The key of {self.entity} for {index.name} has legacy forms.",
@@ -247,14 +247,14 @@ class _Resolver:
         if len(forms) == len(attributes):
             return tuple(self._field(attribute, form) for attribute, form in zip(attributes, forms, strict=True))
         undeclared = [self._undeclared(attribute, primary) for attribute in attributes] if not forms else []
-        found = tuple(entry for entry in undeclared if entry is not None)
-        if forms or len(found) != len(attributes):
+        fields = tuple(entry for entry in undeclared if entry is not None)
+        if forms or len(fields) != len(attributes):
             raise MissingKey(
                 f"The key of {self.entity} for {index.name or self.table.name} has {len(forms)} templates "
                 f"for {', '.join(attributes) or 'no attribute'}.",
                 fix="Give one template for each key attribute.",
             )
-        return found
+        return fields
 
     def _undeclared(self, attribute: str, primary: KeyPlan | None) -> KeyField | None:
         """The field of a key attribute without a template: an attribute of the entity, or of the primary key."""
@@ -355,8 +355,8 @@ def _check_bounds(entity: str, attribute: Attribute) -> None:
     high = min((bounds[name] for name in ("le", "lt") if name in bounds), default=inf)
     strict = low in (bounds.get("gt"), bounds.get("lt")) or high in (bounds.get("gt"), bounds.get("lt"))
     if low > high or (low == high and strict) or bounds.get("min_length", 0) > bounds.get("max_length", inf):
-        shown = ", ".join(f"{name}={value}" for name, value in bounds.items())
-        raise BadOption(f"{entity}.{attribute.name} has bounds that no value satisfies: {shown}.", fix="Correct one of them.")
+        listed = ", ".join(f"{name}={value}" for name, value in bounds.items())
+        raise BadOption(f"{entity}.{attribute.name} has bounds that no value satisfies: {listed}.", fix="Correct one of them.")
 
 
 def check_defaults(entity: type[BaseModel], attributes: Mapping[str, Attribute]) -> None:
@@ -495,7 +495,7 @@ def _differ(mine: KeyField, theirs: KeyField) -> bool:
     ours, others = _segments(mine), _segments(theirs)
     if ours is None or others is None:
         return False
-    return len(ours) != len(others) or any("\0" not in one + other and one != other for one, other in zip(ours, others, strict=True))
+    return len(ours) != len(others) or any("\0" not in own + other and own != other for own, other in zip(ours, others, strict=True))
 
 
 def _segments(entry: KeyField) -> list[str] | None:

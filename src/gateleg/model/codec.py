@@ -21,9 +21,8 @@ from gateleg.model.fast_decoder import KEPT, VARIABLE, direct_source, remainder_
 from gateleg.model.key_text import render_source
 from gateleg.model.keys import empty_key, shard_of, sharded
 from gateleg.model.shapes import BINARY, INSTANT, TEXT, UNKNOWN, UUID_TEXT, CodeScope, SetShape
-from gateleg.model.stored_forms import STORED, compared_sources, keep_stored_form, may_differ, stored_key
+from gateleg.model.stored_forms import STORED, compared_sources, keep_stored_form, may_differ, stored_key, upcast
 from gateleg.model.types import empty_is_absent
-from gateleg.model.upcasters import upcast
 from gateleg.model.validation import reading_validator
 
 if TYPE_CHECKING:
@@ -371,9 +370,9 @@ def _is_reported(problems: list[str], attribute: Attribute) -> bool:
 
 
 def _mismatch(attribute: Attribute, value: Value, error: Exception) -> str:
-    found = next(iter(value), "nothing")
-    if attribute.shape.tag and found != attribute.shape.tag:
-        return f"{_full_name(attribute)} has type {found}, expected {attribute.shape.tag}"
+    tag = next(iter(value), "nothing")
+    if attribute.shape.tag and tag != attribute.shape.tag:
+        return f"{_full_name(attribute)} has type {tag}, expected {attribute.shape.tag}"
     return f"{_full_name(attribute)}: {error}"
 
 

@@ -13,13 +13,12 @@ from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel, to_pascal
 
 from gateleg.model.attr import Attr, attribute_of
-from gateleg.model.constraints import Counter, Unique
 from gateleg.model.errors import BadOption, DeclarationError
 from gateleg.model.fields import required
 from gateleg.model.keys import Key
 from gateleg.model.patterns import Pattern
 from gateleg.model.shapes import UNKNOWN
-from gateleg.model.tables import building
+from gateleg.model.tables import Counter, Unique, building
 from gateleg.model.types import did_you_mean
 
 if TYPE_CHECKING:
@@ -56,11 +55,11 @@ class ModelMeta(ModelMetaclass):
             # Only the class's own fields: while pydantic collects those of a subclass, inherited names must look unset.
             if name.startswith("_") or not cls.__dict__.get("__pydantic_fields__"):
                 return super().__getattr__(name)
-            found = attribute_of(cls, name)
+            attribute = attribute_of(cls, name)
             if attrs is None:
                 type.__setattr__(cls, "__attrs__", attrs := {})
-            attrs[name] = found
-            return found
+            attrs[name] = attribute
+            return attribute
 
         def __setattr__(cls, name: str, value: Any) -> None:
             if "__own_spec__" in cls.__dict__ and name in cls.__dict__.get("__pydantic_fields__", ()):

@@ -34,6 +34,7 @@ from gateleg.model.shapes import (
     attr_type,
     case_of,
     field_names,
+    shape_of,
 )
 from gateleg.model.types import read_annotation
 from gateleg.model.validation import (
@@ -167,7 +168,7 @@ def _record(schema: Schema, shape: ModelShape, scope: CodeScope) -> str | None:
         declared = attr_type(info.annotation)
         wire = field_names(name, info, case_of(model))[0]
         optional = read_annotation(declared).optional
-        slots[name] = _Slot(name, wire, shape.shape_of(declared), info.is_required() and not optional, info.is_required() and optional)
+        slots[name] = _Slot(name, wire, shape_of(declared), info.is_required() and not optional, info.is_required() and optional)
     lines = _fields_source(schema, slots, {}, scope, _FALL_BACK)
     if lines is None:
         return None
@@ -293,12 +294,12 @@ def _is_instant(schema: Schema) -> bool:
 
 
 def _statement(slot: _Slot, entry: _Field, v: str, read: list[str], slow: str, w: str) -> list[str]:
-    found = "w" if w == "w" else f"{w} = w"
+    assigned = "w" if w == "w" else f"{w} = w"
     if slot.needed:
-        return [f"{found} = item[{slot.wire!r}]", *read]
+        return [f"{assigned} = item[{slot.wire!r}]", *read]
     default = "None" if slot.absent_is_none else entry.default
     absent = slow if default is None else f"{v} = {default}; fields.remove({slot.name!r})"
-    return [f"{found} = get({slot.wire!r})", f"if w is None: {absent}", "else:", *(f"  {line}" for line in read)]
+    return [f"{assigned} = get({slot.wire!r})", f"if w is None: {absent}", "else:", *(f"  {line}" for line in read)]
 
 
 def _instance(fields: Iterable[str], kind: str) -> list[str]:

@@ -142,8 +142,6 @@ def _field_info(options: dict[str, Any], **defaults: Any) -> FieldInfo:
 
 #: The options of `field`: those of `required`, and those for attributes with a default.
 _OPTIONS = ("default", "factory", "create_only", *inspect.signature(required).parameters)
-
-
 #: As `from_` of a state: every other state may move to it.
 ANY = "*"
 

@@ -35,11 +35,119 @@ if TYPE_CHECKING:
 
 __all__ = ["Finding", "describe", "few_partitions", "is_refused", "lint", "refused_object_keys"]
 
+#: Names of attributes that suggest an expiry time, a time, or a number.
+_EXPIRY = re.compile(r"(.*_)?(expires?|expiry|expiration|ttl|time_to_live|delete_after|purge)(_at|_on|_date|_time|_seconds)?")
+_TIME = re.compile(r"(.*_)?(at|date|time|timestamp|datetime)")
+_NUMBER = re.compile(r"(.*_)?(sequence|seq|number|no|index|position|rank|order|priority|count|page|version)")
+_GROWING = (list, set, frozenset)
+
 
 def lint(table: Table) -> list[Finding]:
     """All findings about a table and its entities."""
     findings = [finding for spec in table.specs for finding in (*attribute_findings(spec), *_indexes(spec), *_patterns(spec))]
     return list(dict.fromkeys((*findings, *_table(table))))
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A finding of the linter: the rule's stable `code`, `where` it applies, the problem (`message`) and the `fix`."""
+
+    code: str
+    where: str
+    message: str
+    fix: str
+
+    @property
+    def why(self) -> str:
+        """The reason for the rule."""
+        return WHY[self.code]
+
+
+def describe(table: Table) -> dict[str, Any]:
+    """The keys, indexes, entities, attributes, states and access patterns of a table, as data that can be written as JSON."""
+    return {
+        "table": table.name,
+        "hash": table.hash,
+        "range": table.range,
+        "ttl": table.ttl(),
+        "tag": table.tag,
+        "indexes": [
+            {"name": i.name, "hash": list(i.hash), "range": list(i.range), "local": i.local, "project": i.project} for i in table.indexes
+        ],
+        "entities": [_entity(spec) for spec in table.specs],
+    }
+
+
+def refused_object_keys(item: BaseModel) -> tuple[str, ...]:
+    """The names in the table of an item's attributes that hold an invalid object key.
+
+    Such a key cannot be written, but another program may have stored it: so it is read as it is. Repair the attribute with a patch.
+    """
+    spec = spec_of(type(item))
+    return tuple(
+        attribute.wire
+        for attribute in spec.attributes.values()
+        if any(is_refused(key) for key in _keys_in(attribute.annotation, vars(item)[attribute.name]))
+    )
+
+
+def is_refused(key: str) -> bool:
+    """Whether an object key is invalid."""
+    try:
+        check_s3_key(key)
+    except S3KeyRefused:
+        return True
+    return False
+
+
+def few_partitions(spec: Spec[Any], plan: KeyPlan) -> bool:
+    """Whether the hash of an index has few values: all its components are booleans, enumerations or literals."""
+    names = [name for entry in plan.hash for name in entry.names]
+    return not plan.when and all(spec.sources[name].member is None and _is_choice(spec, name) for name in names) and bool(names)
+
+
+#: Why each rule exists, by code.
+WHY = {
+    "coarse-partition": "An argument of a pattern applies to every part of the key that contains it, so it fixes the sort key "
+    "along with the partition.",
+    "constant-local-index": "A local index orders the items of one partition. If they all have the same sort key, the index orders "
+    "nothing, but every write to it costs write units.",
+    "expired-still-counted": "Only writes of programs update counters and markers. DynamoDB deletes expired items without updating them.",
+    "expiry-not-ttl": "DynamoDB deletes expired items only by a number of epoch seconds and silently ignores other types.",
+    "filtered-pattern": "A filter drops items after they were read and paid for, so pages contain fewer items than their limit.",
+    "hot-partition": "One partition serves at most 3,000 read and 1,000 write units a second, however large the table is.",
+    "legacy-not-indexed": "An index contains only items that have its key attributes. Items that are older than the index are in the table "
+    "only.",
+    "number-as-text": "Text sorts character by character: 10 comes before 9.",
+    "partial-index": "Attributes that an index does not project are read from the table, item by item, which costs more than the query.",
+    "s3-key-as-text": "A presigned URL that is stored as a key expires, and is a secret until then.",
+    "tag-not-projected": "If an index does not project the tag, the entities of its items cannot be told apart.",
+    "time-as-text": "Times sort as text only if all have the same format, width and time zone.",
+    "time-not-sorted": "Text sorts character by character: 02.01.2024 comes before 31.12.2023.",
+    "time-partition": "All new items go to one partition, which serves at most 1,000 write units a second.",
+    "twin-index": "Two indexes with the same key contain the same items in the same order, and each write pays for both.",
+    "unbounded-list": "An item can have at most 400 KB, and every change of a list rewrites and pays for the whole item.",
+    "unused-index": "Each write to an index costs write units, whether or not the index is queried.",
+    "unwritten-index": "Every query of an index without items returns nothing.",
+}
+
+
+def attribute_findings(spec: Spec[Any]) -> Iterator[Finding]:
+    """All findings about the attributes of an entity."""
+    for attribute in spec.attributes.values():
+        yield from _object_keys(spec, attribute)
+        yield from _expiry(spec, attribute)
+        yield from _lists(f"{spec.name}.{attribute.name}", attribute.annotation, _bounded(attribute.info.metadata), frozenset())
+    yield from _sort_texts(spec)
+    yield from _unsorted_times(spec)
+    if spec.ttl is not None:
+        for name in (*spec.counters, *spec.uniques):
+            yield Finding(
+                "expired-still-counted",
+                f"{spec.name}.{name}",
+                "Its items expire, but when DynamoDB deletes them, it neither updates counters nor releases unique values.",
+                "Delete the items before they expire: declare a Purge, and include purge_jobs in your jobs.",
+            )
 
 
 def _indexes(spec: Spec[Any]) -> Iterator[Finding]:
@@ -150,12 +258,6 @@ def _table(table: Table) -> Iterator[Finding]:
             yield Finding("twin-index", where, f"It has the same key as {twin}.", "Keep one, with the union of both projections.")
 
 
-def few_partitions(spec: Spec[Any], plan: KeyPlan) -> bool:
-    """Whether the hash of an index has few values: all its components are booleans, enumerations or literals."""
-    names = [name for entry in plan.hash for name in entry.names]
-    return not plan.when and all(spec.sources[name].member is None and _is_choice(spec, name) for name in names) and bool(names)
-
-
 def _is_choice(spec: Spec[Any], name: str) -> bool:
     kind = spec.attributes[spec.sources[name].attribute].declared.type
     return kind is bool or get_origin(kind) is Literal or (isinstance(kind, type) and issubclass(kind, Enum))
@@ -164,71 +266,6 @@ def _is_choice(spec: Spec[Any], name: str) -> bool:
 def _only_times(spec: Spec[Any], plan: KeyPlan) -> bool:
     kinds = [spec.sources[name].declared.type for entry in plan.hash for name in entry.names]
     return bool(kinds) and all(isinstance(kind, type) and issubclass(kind, date) for kind in kinds)
-
-
-#: Why each rule exists, by code.
-WHY = {
-    "coarse-partition": "An argument of a pattern applies to every part of the key that contains it, so it fixes the sort key "
-    "along with the partition.",
-    "constant-local-index": "A local index orders the items of one partition. If they all have the same sort key, the index orders "
-    "nothing, but every write to it costs write units.",
-    "expired-still-counted": "Only writes of programs update counters and markers. DynamoDB deletes expired items without updating them.",
-    "expiry-not-ttl": "DynamoDB deletes expired items only by a number of epoch seconds and silently ignores other types.",
-    "filtered-pattern": "A filter drops items after they were read and paid for, so pages contain fewer items than their limit.",
-    "hot-partition": "One partition serves at most 3,000 read and 1,000 write units a second, however large the table is.",
-    "legacy-not-indexed": "An index contains only items that have its key attributes. Items that are older than the index are in the table "
-    "only.",
-    "number-as-text": "Text sorts character by character: 10 comes before 9.",
-    "partial-index": "Attributes that an index does not project are read from the table, item by item, which costs more than the query.",
-    "s3-key-as-text": "A presigned URL that is stored as a key expires, and is a secret until then.",
-    "tag-not-projected": "If an index does not project the tag, the entities of its items cannot be told apart.",
-    "time-as-text": "Times sort as text only if all have the same format, width and time zone.",
-    "time-not-sorted": "Text sorts character by character: 02.01.2024 comes before 31.12.2023.",
-    "time-partition": "All new items go to one partition, which serves at most 1,000 write units a second.",
-    "twin-index": "Two indexes with the same key contain the same items in the same order, and each write pays for both.",
-    "unbounded-list": "An item can have at most 400 KB, and every change of a list rewrites and pays for the whole item.",
-    "unused-index": "Each write to an index costs write units, whether or not the index is queried.",
-    "unwritten-index": "Every query of an index without items returns nothing.",
-}
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A finding of the linter: the rule's stable `code`, `where` it applies, the problem (`message`) and the `fix`."""
-
-    code: str
-    where: str
-    message: str
-    fix: str
-
-    @property
-    def why(self) -> str:
-        """The reason for the rule."""
-        return WHY[self.code]
-
-
-_EXPIRY = re.compile(r"(.*_)?(expires?|expiry|expiration|ttl|time_to_live|delete_after|purge)(_at|_on|_date|_time|_seconds)?")
-_TIME = re.compile(r"(.*_)?(at|date|time|timestamp|datetime)")
-_NUMBER = re.compile(r"(.*_)?(sequence|seq|number|no|index|position|rank|order|priority|count|page|version)")
-_GROWING = (list, set, frozenset)
-
-
-def attribute_findings(spec: Spec[Any]) -> Iterator[Finding]:
-    """All findings about the attributes of an entity."""
-    for attribute in spec.attributes.values():
-        yield from _object_keys(spec, attribute)
-        yield from _expiry(spec, attribute)
-        yield from _lists(f"{spec.name}.{attribute.name}", attribute.annotation, _bounded(attribute.info.metadata), frozenset())
-    yield from _sort_texts(spec)
-    yield from _unsorted_times(spec)
-    if spec.ttl is not None:
-        for name in (*spec.counters, *spec.uniques):
-            yield Finding(
-                "expired-still-counted",
-                f"{spec.name}.{name}",
-                "Its items expire, but when DynamoDB deletes them, it neither updates counters nor releases unique values.",
-                "Delete the items before they expire: declare a Purge, and include purge_jobs in your jobs.",
-            )
 
 
 def _unsorted_times(spec: Spec[Any]) -> Iterator[Finding]:
@@ -241,7 +278,7 @@ def _unsorted_times(spec: Spec[Any]) -> Iterator[Finding]:
                     yield Finding(
                         "time-not-sorted",
                         f"{spec.name}.{name}",
-                        f"It sorts {plan.index.name or spec.table.name}, but its format ({source.shape.format.directives or 'a number'} "
+                        f"It sorts {_place(spec, plan)}, but its format ({source.shape.format.directives or 'a number'} "
                         "as text) does not sort chronologically.",
                         "Write the time from the year down with fixed widths, or as a number in a separate key attribute.",
                     )
@@ -318,30 +355,8 @@ def _sort_texts(spec: Spec[Any]) -> Iterator[Finding]:
                 yield Finding("number-as-text", f"{spec.name}.{name}", f"{_place(spec, plan)} sorts by it, but it is plain text.", fix)
 
 
-def _place(spec: Spec[Any], plan: Any) -> str:
+def _place(spec: Spec[Any], plan: KeyPlan) -> str:
     return plan.index.name or spec.table.name
-
-
-def refused_object_keys(item: BaseModel) -> tuple[str, ...]:
-    """The names in the table of an item's attributes that hold an invalid object key.
-
-    Such a key cannot be written, but another program may have stored it: so it is read as it is. Repair the attribute with a patch.
-    """
-    spec = spec_of(type(item))
-    return tuple(
-        attribute.wire
-        for attribute in spec.attributes.values()
-        if any(is_refused(key) for key in _keys_in(attribute.annotation, vars(item)[attribute.name]))
-    )
-
-
-def is_refused(key: str) -> bool:
-    """Whether an object key is invalid."""
-    try:
-        check_s3_key(key)
-    except S3KeyRefused:
-        return True
-    return False
 
 
 def _keys_in(annotation: Any, value: Any) -> Iterator[str]:
@@ -357,21 +372,6 @@ def _keys_in(annotation: Any, value: Any) -> Iterator[str]:
         for inner in get_args(declared.type)[-1:]:
             for entry in value.values() if isinstance(value, Mapping) else value:
                 yield from _keys_in(inner, entry)
-
-
-def describe(table: Table) -> dict[str, Any]:
-    """The keys, indexes, entities, attributes, states and access patterns of a table, as data that can be written as JSON."""
-    return {
-        "table": table.name,
-        "hash": table.hash,
-        "range": table.range,
-        "ttl": table.ttl(),
-        "tag": table.tag,
-        "indexes": [
-            {"name": i.name, "hash": list(i.hash), "range": list(i.range), "local": i.local, "project": i.project} for i in table.indexes
-        ],
-        "entities": [_entity(spec) for spec in table.specs],
-    }
 
 
 def _entity(spec: Spec[Any]) -> dict[str, Any]:

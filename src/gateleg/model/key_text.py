@@ -59,10 +59,10 @@ class Template(NamedTuple):
     @property
     def delimiters(self) -> str:
         """The characters that text values must not contain: those that follow a placeholder, and # if the template uses it anywhere."""
-        found = {literal[0] for literal in self.literals[1:] if literal and not literal[0].isalnum()}
+        delimiters = {literal[0] for literal in self.literals[1:] if literal and not literal[0].isalnum()}
         if any("#" in literal for literal in self.literals):
-            found.add("#")
-        return "".join(sorted(found))
+            delimiters.add("#")
+        return "".join(sorted(delimiters))
 
 
 def parse_template(text: str) -> Template:

@@ -44,11 +44,7 @@ E_co = TypeVar("E_co", bound=BaseModel, covariant=True)
 E = TypeVar("E", bound=BaseModel)
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
 Form = str | Sequence[str]
-
-
 When = dict[str, tuple[Any, ...]]
 
 
@@ -367,16 +363,16 @@ def compile_ref(entity: type[E], key: KeyPlan, sources_by_name: Mapping[str, Key
     """Compile the function that builds references to an entity's items."""
     sources = [sources_by_name[name] for name in key.names]
     if is_plain("exact_refs") or not sources or not all(map(_is_exact, sources)):
-        return lambda given: None
-    scope, tests = CodeScope(), [f"len(given) == {len(sources)}"]
+        return lambda components: None
+    scope, tests = CodeScope(), [f"len(components) == {len(sources)}"]
     for source in sources:
-        tests.append(f"type(v_{source.name} := given[{source.name!r}]) is {scope.bind(source.declared.type, 'kind')}")
+        tests.append(f"type(v_{source.name} := components[{source.name!r}]) is {scope.bind(source.declared.type, 'kind')}")
         if source.declared.type in (str, bytes):
             # Leave empty text to the validating path, which raises an error with the component's name.
             tests.append(f"v_{source.name}")
     fields = ", ".join(f"{entry.attribute!r}: {_field(entry, scope, tests)}" for entry in key.fields)
-    ref = f"{scope.bind(Ref, 'Ref')}({scope.bind(entity, 'entity')}, given, {{{fields}}})"
-    lines = ["def build(given):", f"  try: return {ref} if {' and '.join(tests)} else None", "  except KeyError: return None"]
+    ref = f"{scope.bind(Ref, 'Ref')}({scope.bind(entity, 'entity')}, components, {{{fields}}})"
+    lines = ["def build(components):", f"  try: return {ref} if {' and '.join(tests)} else None", "  except KeyError: return None"]
     exec(compile("\n".join(lines), f"<key of {entity.__name__}>", "exec"), scope.names)
     builder: RefBuilder[E] = scope.names["build"]
     return builder
@@ -477,9 +473,9 @@ def _equality(entity: type[Any], condition: Condition) -> tuple[str, Any] | None
 
 def missing_components(what: str, entity: str, names: Sequence[str]) -> MissingComponent:
     """The error for missing components of a key or pattern, which `what` describes."""
-    shown, one = ", ".join(names), names[0]
-    fix = f"Pass {'it' if len(names) == 1 else 'them'} by position, as {entity}.{one} == value, or by name, as {one}=value."
-    return MissingComponent(f"{what} needs {shown}.", fix=fix, entity=entity, missing=tuple(names))
+    listed, first = ", ".join(names), names[0]
+    fix = f"Pass {'it' if len(names) == 1 else 'them'} by position, as {entity}.{first} == value, or by name, as {first}=value."
+    return MissingComponent(f"{what} needs {listed}.", fix=fix, entity=entity, missing=tuple(names))
 
 
 def read_when(when: Mapping[str, Iterable[Any]] | None) -> When:

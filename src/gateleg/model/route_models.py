@@ -82,14 +82,14 @@ class _RouteModel(BaseModel, Generic[E], defer_build=True):
     @classmethod
     def _left_out(cls, include: Iterable[str] | None, exclude: Iterable[str]) -> list[str]:
         """The inherited fields that a subclass removes."""
-        for option, given in (("include", include), ("exclude", exclude)):
-            if isinstance(given, str):
+        for option, names in (("include", include), ("exclude", exclude)):
+            if isinstance(names, str):
                 raise BadOption(
-                    f"{cls.__name__}: {option}= takes a list of attributes, and was given a text.", fix=f"Write {option}=[{given!r}]."
+                    f"{cls.__name__}: {option}= takes a list of attributes, and was given a text.", fix=f"Write {option}=[{names!r}]."
                 )
-        wanted, unwanted = None if include is None else tuple(include), tuple(exclude)
+        included, excluded = None if include is None else tuple(include), tuple(exclude)
         known = [] if cls.__entity__ is None else list(cls.model_fields)
-        for name in (*(wanted or ()), *unwanted):
+        for name in (*(included or ()), *excluded):
             if cls.__entity__ is None:
                 fix = f"Add the entity in brackets: class {cls.__name__}({cls.__mro__[1].__name__}[TheEntity], ...)."
                 raise BadOption(f"{cls.__name__} has include or exclude, but no entity.", fix=fix)
@@ -97,7 +97,7 @@ class _RouteModel(BaseModel, Generic[E], defer_build=True):
                 reason = cls._absence(spec_of(cls.__entity__), name)
                 fix = f"It has {', '.join(known) or 'no attributes'}." if reason else did_you_mean(name, known)
                 raise BadOption(f"{cls.__name__} has no {name!r} to include or exclude{reason}.", fix=fix)
-        return [name for name in known if name in unwanted or (wanted is not None and name not in wanted)]
+        return [name for name in known if name in excluded or (included is not None and name not in included)]
 
     @classmethod
     def _absence(cls, spec: Spec[Any], name: str) -> str:
@@ -146,13 +146,13 @@ class InputModel(_RouteModel[E], Generic[E]):
         """The error for a route that omits or misspells attributes that clients do not send, because no client can correct it."""
         kinds = {str(problem["loc"][0]): problem["type"] for problem in error.errors() if problem["loc"]}
         name, entity = type(self).__name__, self.__entity__.__name__
-        unknown = [one for one in values if kinds.get(one) == "extra_forbidden"]
+        unknown = [attribute for attribute in values if kinds.get(attribute) == "extra_forbidden"]
         if unknown:
             fix = did_you_mean(unknown[0], list(self.__entity__.model_fields))
             return WrongCompletion(f"{name}.entity was given {unknown[0]}, which is not an attribute of {entity}.", fix=fix)
-        missing = [one for one, kind in kinds.items() if kind == "missing" and one not in type(self).model_fields]
+        missing = [attribute for attribute, kind in kinds.items() if kind == "missing" and attribute not in type(self).model_fields]
         if missing:
-            fix = f"Give what the client does not send: .entity({', '.join(f'{one}=...' for one in missing)})."
+            fix = f"Give what the client does not send: .entity({', '.join(f'{attribute}=...' for attribute in missing)})."
             return WrongCompletion(f"{name}.entity needs {', '.join(missing)} for {entity}.", fix=fix)
         return None
 
@@ -190,8 +190,8 @@ class OutputModel(_RouteModel[E], Generic[E]):
     @classmethod
     def of(cls, instance: E) -> Self:
         """The model of an instance. Values are not validated, because stored values may violate newer bounds."""
-        shown: dict[str, Any] = {name: getattr(instance, name) for name in cls._entity_fields()}
-        return cls.model_construct(**shown)
+        values: dict[str, Any] = {name: getattr(instance, name) for name in cls._entity_fields()}
+        return cls.model_construct(**values)
 
     @classmethod
     def _admits(cls, spec: Spec[Any], attribute: Attribute) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import zlib
 from binascii import a2b_base64
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -43,9 +42,52 @@ from gateleg.model.wire import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from pydantic.fields import FieldInfo
 
 __all__ = ["UNKNOWN", "attr_type", "case_of", "field_names"]
+
+#: The name under which an instance keeps attributes that its class does not declare. Not a field: pydantic preserves it, also in copies.
+UNKNOWN = "_unknown"
+_LISTS = {"list", "List", "Sequence", "deque", "Iterable", "Collection"}
+_SETS = {"set", "frozenset", "Set", "MutableSet", "FrozenSet", "AbstractSet"}
+_MAPS = {"dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "Dict"}
+
+_REFUSED: dict[Any, str] = {
+    object: "Declare the type of the values, or Any for everything that DynamoDB can store.",
+    complex: "Use two attributes, or a list of two numbers.",
+}
+
+
+def shape_of(annotation: Any) -> Shape:
+    """The shape of an attribute, without regard to None, which is stored as a missing attribute."""
+    return _choose(read_annotation(annotation), annotation)
+
+
+def element_shape(annotation: Any) -> Shape:
+    """The shape of an element of a list or map, where None is stored as NULL."""
+    shape = shape_of(annotation)
+    return NullableShape(shape) if read_annotation(annotation).optional else shape
+
+
+def attr_type(annotation: Any) -> Any:
+    """The type inside `Attr[...]`; any other annotation unchanged."""
+    return get_args(annotation)[0] if getattr(get_origin(annotation), "__is_attr__", False) else annotation
+
+
+def field_names(name: str, info: FieldInfo, case: Callable[[str], str] | None) -> tuple[str, str]:
+    """The name on the wire, and the name that pydantic expects in validation."""
+    named = traits_of(info).name
+    alias = info.validation_alias if isinstance(info.validation_alias, str) else info.alias
+    if case is not None or named is not None:
+        return named or (case(name) if case else name), alias or name
+    return info.serialization_alias or info.alias or name, alias or name
+
+
+def case_of(model: type[Any]) -> Callable[[str], str] | None:
+    """The wire naming convention of an entity or record; None for other models, which use pydantic's aliases."""
+    return getattr(model, "__wire_case__", None)
 
 
 class CodeScope:
@@ -81,13 +123,6 @@ class CodeScope:
         name = re.sub(r"\W", "_", f"{hint}_{len(self.names)}")
         self.names[name] = value
         return name
-
-
-def _set_of(tag: str, texts: list[str]) -> dict[str, list[str]]:
-    if not texts:
-        raise EmptySet("DynamoDB cannot store an empty set.")
-    texts.sort()
-    return {tag: texts}
 
 
 class Shape:
@@ -153,16 +188,19 @@ def time_shape(format: TimeFormat) -> TimeShape:
 
 TEXT = ScalarShape("S", "{0}")
 INTEGER = ScalarShape("N", "(t if len(t := str({0})) < 39 else int_text({0}))")
+
 # Frequent values are written without a function call: positive floats, and times in UTC with a fraction of a second.
 FLOAT = ScalarShape("N", "(dumps(t).decode() if 1e-130 <= (t := {0}) < 1e126 else float_text(t))")
 DECIMAL = ScalarShape("N", "decimal_text({0})")
 FLAG = ScalarShape("BOOL", "{0}")
 BINARY = ScalarShape("B", "binary_text({0})", "from_binary({0})")
+
 INSTANT = TimeShape(
     "S",
     "(t if {0}.tzinfo is UTC and len(t := dumps({0}, None, OPT_UTC_Z).decode()[1:-1]) == 27 else iso({0}))",
     "from_iso({0})",
 )
+
 PLAIN_TEXT = ScalarShape("S", "str({0})")
 UUID_TEXT = ScalarShape("S", UUID_SOURCE)
 ISO_TEXT = ScalarShape("S", "{0}.isoformat()")
@@ -170,6 +208,19 @@ EPOCH = ScalarShape("N", "epoch_text({0})", "from_epoch({0})")
 TEXT_ENUM = ScalarShape("S", "{0}._value_")
 NUMBER_ENUM = ScalarShape("N", "int_text({0}._value_)", "number({0})")
 ANYTHING = Shape()
+
+_SCALARS: dict[Any, ScalarShape] = {
+    str: TEXT,
+    bool: FLAG,
+    int: INTEGER,
+    float: FLOAT,
+    Decimal: DECIMAL,
+    bytes: BINARY,
+    datetime: INSTANT,
+    date: ISO_TEXT,
+    time: ISO_TEXT,
+    UUID: UUID_TEXT,
+}
 
 
 @dataclass(frozen=True)
@@ -243,11 +294,6 @@ class TupleShape(Shape):
         return f'{name}(({readers},), {w}["L"])'
 
 
-def _unpack_places(readers: tuple[Callable[[Any], Any], ...], elements: list[Any]) -> list[Any]:
-    read = [reader(element) for reader, element in zip(readers, elements, strict=False)]
-    return read + [unwire(element) for element in elements[len(readers) :]]
-
-
 @dataclass(frozen=True)
 class MapShape(Shape):
     """An M with arbitrary keys, in which all values have one shape."""
@@ -312,50 +358,27 @@ class RichShape(Shape):
         return self.adapter.dump_python(value, mode="json", exclude_none=True)
 
 
-ShapeOf = Callable[[Any], Shape]
-
-
-#: The name under which an instance keeps attributes that its class does not declare. Not a field: pydantic preserves it, also in copies.
-UNKNOWN = "_unknown"
-
-
-def attr_type(annotation: Any) -> Any:
-    """The type inside `Attr[...]`; any other annotation unchanged."""
-    return get_args(annotation)[0] if getattr(get_origin(annotation), "__is_attr__", False) else annotation
-
-
-def field_names(name: str, info: FieldInfo, case: Callable[[str], str] | None) -> tuple[str, str]:
-    """The name on the wire, and the name that pydantic expects in validation."""
-    named = traits_of(info).name
-    alias = info.validation_alias if isinstance(info.validation_alias, str) else info.alias
-    if case is not None or named is not None:
-        return named or (case(name) if case else name), alias or name
-    return info.serialization_alias or info.alias or name, alias or name
-
-
 @dataclass(frozen=True)
 class ModelShape(Shape):
     """An M that holds the fields of a pydantic model."""
 
     model: type[BaseModel]
-    shape_of: ShapeOf
     tag: ClassVar[str] = "M"
 
     def pack(self, v: str, scope: CodeScope) -> str:
         """A call of the model's packer, which is compiled at first use because models may be recursive."""
-        return f'{{"M": {scope.bind(codec_for(self.model, self.shape_of).pack, self.model.__name__)}({v})}}'
+        return f'{{"M": {scope.bind(codec_for(self.model).pack, self.model.__name__)}({v})}}'
 
     def unpack(self, w: str, scope: CodeScope) -> str:
         """A call of the model's unpacker."""
-        return f'{scope.bind(codec_for(self.model, self.shape_of).unpack, self.model.__name__)}({w}["M"])'
+        return f'{scope.bind(codec_for(self.model).unpack, self.model.__name__)}({w}["M"])'
 
 
 @dataclass(frozen=True)
 class UnionShape(Shape):
     """One of several types: models are told apart by class and discriminator, everything else is stored by its value."""
 
-    members: tuple[tuple[type[BaseModel], Shape], ...]
-    shape_of: ShapeOf
+    models: tuple[type[BaseModel], ...]
 
     def pack(self, v: str, scope: CodeScope) -> str:
         """By the class of the value."""
@@ -366,43 +389,24 @@ class UnionShape(Shape):
         return f"{scope.bind(self._unpack, 'union')}({w})"
 
     def _pack(self, value: Any) -> Any:
-        for model, _ in self.members:
+        for model in self.models:
             if type(value) is model:
-                return {"M": codec_for(model, self.shape_of).pack(value)}
+                return {"M": codec_for(model).pack(value)}
         return wire(value)
 
     def _unpack(self, value: Any) -> Any:
         content = value.get("M")
         if content is None:
             return unwire(value)
-        chosen = [model for model, _ in self.members if _discriminated(model, content)]
-        return codec_for(chosen[0], self.shape_of).unpack(content) if len(chosen) == 1 else unwire(value)
-
-
-def _discriminated(model: type[BaseModel], content: dict[str, Any]) -> bool:
-    """Whether the model has `Literal` fields, and each has one of its values in the map."""
-    seen = False
-    for name, info in model.model_fields.items():
-        declared = read_annotation(attr_type(info.annotation))
-        if get_origin(declared.type) is Literal:
-            value = content.get(field_names(name, info, case_of(model))[0])
-            if value is None or unwire(value) not in get_args(declared.type):
-                return False
-            seen = True
-    return seen
-
-
-def case_of(model: type[Any]) -> Callable[[str], str] | None:
-    """The wire naming convention of an entity or record; None for other models, which use pydantic's aliases."""
-    return getattr(model, "__wire_case__", None)
+        chosen = [model for model in self.models if _discriminated(model, content)]
+        return codec_for(chosen[0]).unpack(content) if len(chosen) == 1 else unwire(value)
 
 
 class ModelCodec:
     """Packs and unpacks one nested model; the source is generated when first needed."""
 
-    def __init__(self, model: type[BaseModel], shape_of: ShapeOf) -> None:
+    def __init__(self, model: type[BaseModel]) -> None:
         self.model = model
-        self.shape_of = shape_of
         self._packer: Callable[[Any], dict[str, Any]] | None = None
         self._unpacker: Callable[[dict[str, Any]], Any] | None = None
 
@@ -427,7 +431,7 @@ class ModelCodec:
         for name, info in self.model.model_fields.items():
             declared = read_annotation(attr_type(info.annotation))
             on_wire, by = field_names(name, info, case_of(self.model))
-            shape = self.shape_of(attr_type(info.annotation))
+            shape = shape_of(attr_type(info.annotation))
             packs.append(f"    v = d[{name!r}]\n    if v is not None: m[{on_wire!r}] = {shape.pack('v', scope)}")
             null = ' and "NULL" not in w' if declared.optional or declared.type is Any else ""
             if info.is_required() and declared.optional:
@@ -474,43 +478,36 @@ class ModelCodec:
 _codecs: dict[type[BaseModel], ModelCodec] = {}
 
 
-def codec_for(model: type[BaseModel], shape_of: ShapeOf) -> ModelCodec:
+def codec_for(model: type[BaseModel]) -> ModelCodec:
     """The codec of a nested model, made once."""
     if model not in _codecs:
-        _codecs[model] = ModelCodec(model, shape_of)
+        _codecs[model] = ModelCodec(model)
     return _codecs[model]
 
 
-_SCALARS: dict[Any, ScalarShape] = {
-    str: TEXT,
-    bool: FLAG,
-    int: INTEGER,
-    float: FLOAT,
-    Decimal: DECIMAL,
-    bytes: BINARY,
-    datetime: INSTANT,
-    date: ISO_TEXT,
-    time: ISO_TEXT,
-    UUID: UUID_TEXT,
-}
-_REFUSED: dict[Any, str] = {
-    object: "Declare the type of the values, or Any for everything that DynamoDB can store.",
-    complex: "Use two attributes, or a list of two numbers.",
-}
-_LISTS = {"list", "List", "Sequence", "deque", "Iterable", "Collection"}
-_SETS = {"set", "frozenset", "Set", "MutableSet", "FrozenSet", "AbstractSet"}
-_MAPS = {"dict", "Mapping", "MutableMapping", "OrderedDict", "defaultdict", "Dict"}
+def _unpack_places(readers: tuple[Callable[[Any], Any], ...], elements: list[Any]) -> list[Any]:
+    read = [reader(element) for reader, element in zip(readers, elements, strict=False)]
+    return read + [unwire(element) for element in elements[len(readers) :]]
 
 
-def shape_of(annotation: Any) -> Shape:
-    """The shape of an attribute, without regard to None, which is stored as a missing attribute."""
-    return _choose(read_annotation(annotation), annotation)
+def _set_of(tag: str, texts: list[str]) -> dict[str, list[str]]:
+    if not texts:
+        raise EmptySet("DynamoDB cannot store an empty set.")
+    texts.sort()
+    return {tag: texts}
 
 
-def element_shape(annotation: Any) -> Shape:
-    """The shape of an element of a list or map, where None is stored as NULL."""
-    shape = shape_of(annotation)
-    return NullableShape(shape) if read_annotation(annotation).optional else shape
+def _discriminated(model: type[BaseModel], content: dict[str, Any]) -> bool:
+    """Whether the model has `Literal` fields, and each has one of its values in the map."""
+    seen = False
+    for name, info in model.model_fields.items():
+        declared = read_annotation(attr_type(info.annotation))
+        if get_origin(declared.type) is Literal:
+            value = content.get(field_names(name, info, case_of(model))[0])
+            if value is None or unwire(value) not in get_args(declared.type):
+                return False
+            seen = True
+    return seen
 
 
 def _choose(declared: Declared, annotation: Any) -> Shape:
@@ -544,7 +541,7 @@ def _of_class(kind: Any, annotation: Any) -> Shape:
     if issubclass(kind, Enum):
         return _of_enum(kind)
     if issubclass(kind, BaseModel):
-        return ModelShape(kind, shape_of)
+        return ModelShape(kind)
     if issubclass(kind, KeyPart):
         return PLAIN_TEXT
     if issubclass(kind, set | frozenset):
@@ -571,8 +568,8 @@ def _of_values(values: tuple[Any, ...]) -> Shape:
 
 def _of_union(members: tuple[Any, ...]) -> Shape:
     declared = [read_annotation(member).type for member in members]
-    models = tuple((kind, ModelShape(kind, shape_of)) for kind in declared if isinstance(kind, type) and issubclass(kind, BaseModel))
-    return UnionShape(models, shape_of) if models else ANYTHING
+    models = tuple(kind for kind in declared if isinstance(kind, type) and issubclass(kind, BaseModel))
+    return UnionShape(models) if models else ANYTHING
 
 
 def _of_generic(origin: Any, arguments: tuple[Any, ...], annotation: Any) -> Shape:
@@ -593,7 +590,7 @@ def _of_generic(origin: Any, arguments: tuple[Any, ...], annotation: Any) -> Sha
         element = element_shape(arguments[1])
         return ANYTHING if text and element is ANYTHING else MapShape(element, text_keys=text)
     if isinstance(origin, type) and issubclass(origin, BaseModel):
-        return ModelShape(origin, shape_of)
+        return ModelShape(origin)
     return RichShape(_adapter(annotation))
 
 

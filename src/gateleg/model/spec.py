@@ -20,13 +20,12 @@ if TYPE_CHECKING:
 
     from gateleg.model.attr import Attribute
     from gateleg.model.codec import Codec
-    from gateleg.model.constraints import Counter, Unique
     from gateleg.model.key_parts import KeyPart
     from gateleg.model.keys import KeyPlan, KeySource, RefBuilder
     from gateleg.model.patterns import Access
     from gateleg.model.planning.plan_cache import CachedPlan
     from gateleg.model.shapes import Shape
-    from gateleg.model.tables import KeyType, Table
+    from gateleg.model.tables import Counter, KeyType, Table, Unique
     from gateleg.model.wire import Item, Lookup, Upcaster
 
 E = TypeVar("E", bound=BaseModel)
@@ -107,8 +106,8 @@ class Spec(Generic[E]):
         try:
             self.entity.__pydantic_validator__.validate_python({name: instance.__dict__[name] for name in self.attributes})
         except ValidationError as error:
-            found = {str(problem["loc"][0]): problem_message(problem) for problem in error.errors() if problem["loc"]}
-            return {name: problem for name, problem in found.items() if name in self.attributes}
+            problems = {str(problem["loc"][0]): problem_message(problem) for problem in error.errors() if problem["loc"]}
+            return {name: problem for name, problem in problems.items() if name in self.attributes}
         return {}
 
     def plan(self, index: str) -> KeyPlan:
@@ -135,10 +134,10 @@ class Spec(Generic[E]):
                 values[member] = None if part is None else getattr(part, member)
         return values
 
-    def arguments(self, given: Mapping[str, Any], needed: Iterable[str] = ()) -> dict[str, Any]:
+    def arguments(self, arguments: Mapping[str, Any], needed: Iterable[str] = ()) -> dict[str, Any]:
         """Validate components. Adds the fields of key parts, and builds the key parts in `needed` from their fields."""
         values: dict[str, Any] = {}
-        for name, value in given.items():
+        for name, value in arguments.items():
             source = self.sources.get(name)
             if source is None:
                 known = list(self.sources)
@@ -199,22 +198,22 @@ class Spec(Generic[E]):
 
     def arguments_of(self, names: Iterable[str]) -> frozenset[str]:
         """The names, completed: with the fields of each key part, and with each key part whose fields are all present."""
-        found = set(names)
+        arguments = set(names)
         for name, members in self._parts.items():
-            if name in found or set(members) <= found:
-                found |= {name, *members}
-        return frozenset(found)
+            if name in arguments or set(members) <= arguments:
+                arguments |= {name, *members}
+        return frozenset(arguments)
 
     def reachable(self, plan: KeyPlan) -> frozenset[str]:
         """The arguments that a key accepts: its components, and the key parts that they belong to, whole or by field."""
-        found = self._reachable.get(plan.index.name)
-        if found is None:
+        reachable = self._reachable.get(plan.index.name)
+        if reachable is None:
             names = set(plan.names)
             for name, members in self._parts.items():
                 if name in names or names & set(members):
                     names |= {name, *members}
-            found = self._reachable[plan.index.name] = frozenset(names)
-        return found
+            reachable = self._reachable[plan.index.name] = frozenset(names)
+        return reachable
 
     def ref(self, instance: E) -> Ref[E]:
         """The reference to an instance by its primary key."""
@@ -244,11 +243,11 @@ class Spec(Generic[E]):
 
     @cached_property
     def _parts(self) -> dict[str, tuple[str, ...]]:
-        found: dict[str, tuple[str, ...]] = {}
+        parts: dict[str, tuple[str, ...]] = {}
         for source in self.sources.values():
             if source.member is not None:
-                found[source.attribute] = (*found.get(source.attribute, ()), source.member)
-        return found
+                parts[source.attribute] = (*parts.get(source.attribute, ()), source.member)
+        return parts
 
     @cached_property
     def by_wire(self) -> dict[Any, Attribute]:
@@ -284,11 +283,11 @@ class Spec(Generic[E]):
 
     @cached_property
     def _stamped(self) -> dict[str, tuple[Attribute, ...]]:
-        found: dict[str, tuple[Attribute, ...]] = {}
+        stamped: dict[str, tuple[Attribute, ...]] = {}
         for attribute in self.attributes.values():
             if attribute.traits.stamp is not None:
-                found[attribute.traits.stamp] = (*found.get(attribute.traits.stamp, ()), attribute)
-        return found
+                stamped[attribute.traits.stamp] = (*stamped.get(attribute.traits.stamp, ()), attribute)
+        return stamped
 
     @cached_property
     def none_if_absent(self) -> frozenset[str]:

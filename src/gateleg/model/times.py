@@ -112,8 +112,8 @@ class TimeFormat:
         """Whether the texts sort chronologically: from the year down, each part of a fixed width. False for numbers."""
         if self.kind == "N":
             return False
-        found = "".join(match[1] for match in _DIRECTIVE.finditer(self.directives)).replace("%", "").removesuffix("z")
-        return not self.directives or (bool(found) and _FALLING.startswith(found))
+        parts = "".join(match[1] for match in _DIRECTIVE.finditer(self.directives)).replace("%", "").removesuffix("z")
+        return not self.directives or (bool(parts) and _FALLING.startswith(parts))
 
     @property
     def width(self) -> int | None:
@@ -159,11 +159,11 @@ class TimeFormat:
         """Parse a text in this format or in any other known format."""
         if self.directives:
             try:
-                found = datetime.strptime(text, self.directives)
+                time = datetime.strptime(text, self.directives)
             except ValueError:
                 pass
             else:
-                return found.replace(tzinfo=UTC) if found.tzinfo is None else to_utc(found)
+                return time.replace(tzinfo=UTC) if time.tzinfo is None else to_utc(time)
         if _NUMBER.fullmatch(text):
             return from_number(text)
         return datetime.fromisoformat(text)

@@ -193,13 +193,13 @@ def closest(name: object, known: Iterable[object]) -> str | None:
     # Imported here because only mistakes need it.
     from difflib import get_close_matches
 
-    matches = get_close_matches(str(name), [str(one) for one in known], 1, 0.6)
+    matches = get_close_matches(str(name), [str(candidate) for candidate in known], 1, 0.6)
     return matches[0] if matches else None
 
 
 def did_you_mean(name: object, known: Iterable[object], *, otherwise: str = "") -> str:
     """The text `Did you mean 'x'?` if a known name is similar; otherwise `otherwise`, or a list of all known names."""
-    names = [str(one) for one in known]
+    names = [str(candidate) for candidate in known]
     match = closest(name, names)
     if match is not None:
         return f"Did you mean {match!r}?"

@@ -150,13 +150,13 @@ class Bounds(NamedTuple):
 
 def bounds_of(annotation: Any, info: FieldInfo | None) -> Bounds | None:
     """The bounds declared in an attribute's annotation and field, or None."""
-    found: dict[str, Any] = {}
+    limits: dict[str, Any] = {}
     for entry in (*_entries(read_annotation(annotation).metadata), *_entries(info.metadata if info is not None else ())):
         for name in (*_NUMBERS, *_LENGTHS):
             value = getattr(entry, name, None)
             if value is not None:
-                found[name] = value
-    return Bounds(**found) if found else None
+                limits[name] = value
+    return Bounds(**limits) if limits else None
 
 
 def _entries(metadata: Iterable[Any]) -> Iterable[Any]:

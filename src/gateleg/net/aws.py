@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from gateleg.net.backoff import ServiceClock
     from gateleg.net.guard import Address
 
-__all__ = ["ALGORITHM", "presign", "scope_of", "signing_key", "stamp_of"]
+__all__ = ["ALGORITHM", "presign", "scope_of", "sign", "signing_key", "stamp_of"]
 
 ALGORITHM = "AWS4-HMAC-SHA256"
 #: Replaces the digest of the body if the body is not signed.
@@ -296,8 +296,39 @@ def presign(
     encoded = canonical_query(parameters.items())
     path = address.path + quote(key, safe="/-_.~")
     lines = [(name.encode(), value.encode()) for name, value in signed]
-    made = signature(credentials.secret, stamp, scope, canonical_request(method.encode(), path.encode(), encoded, lines, UNSIGNED_PAYLOAD))
-    return f"{address.origin}{path}?{encoded.decode()}&X-Amz-Signature={made}"
+    signature_text = signature(
+        credentials.secret, stamp, scope, canonical_request(method.encode(), path.encode(), encoded, lines, UNSIGNED_PAYLOAD)
+    )
+    return f"{address.origin}{path}?{encoded.decode()}&X-Amz-Signature={signature_text}"
+
+
+def sign(
+    method: str,
+    address: Address,
+    target: str,
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    credentials: Credentials,
+    region: str,
+    service: str,
+    second: float,
+) -> dict[str, str]:
+    """The headers that sign a request at a time (seconds since 1970). `target` is its path and query; `headers` are signed too."""
+    path, _, query = target.partition("?")
+    stamp = stamp_of(second)
+    scope = scope_of(stamp, region, service)
+    dated = {"x-amz-date": stamp} | ({"x-amz-security-token": credentials.token} if credentials.token is not None else {})
+    signed = sorted({"host": address.authority, **{name.lower(): value for name, value in headers.items()}, **dated}.items())
+    lines = [(name.encode(), value.encode()) for name, value in signed]
+    canonical = canonical_request(
+        method.encode(), canonical_path(path), canonical_query(parse_query(query.encode())), lines, payload_digest(body)
+    )
+    names = ";".join(name for name, _ in signed)
+    signature_text = signature(credentials.secret, stamp, scope, canonical)
+    return dated | {
+        "authorization": f"{ALGORITHM} Credential={credentials.key_id}/{scope}, SignedHeaders={names}, Signature={signature_text}"
+    }
 
 
 def stamp_of(second: float) -> str:

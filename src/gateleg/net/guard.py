@@ -17,7 +17,6 @@ from gateleg.net.errors import AddressRefused
 
 __all__ = ["Guard", "is_public"]
 
-
 IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 #: IPv4 networks that are not public: the registry of special-purpose addresses, multicast, and the public address of Azure's platform

@@ -6,7 +6,6 @@
 
 from gateleg.objects.addresses import ObjectsAddress, open_objects, parse_objects_address
 from gateleg.objects.archives import ArchiveBounds, plain_name, unpack
-from gateleg.objects.awaited import AsyncDownload, AsyncObjects, ThreadedObjects
 from gateleg.objects.directory import DirectoryObjects
 from gateleg.objects.errors import (
     ArchiveRefused,
@@ -20,10 +19,19 @@ from gateleg.objects.errors import (
     ObjectsError,
     RangeOutside,
 )
-from gateleg.objects.large import Large, keep, keep_async, load, load_async
 from gateleg.objects.links import Grant, UploadForm, content_disposition
-from gateleg.objects.orphans import CollectedOrphans, References, collect_orphans, collect_orphans_async
-from gateleg.objects.protocol import Download, Objects, Upload
+from gateleg.objects.protocol import AsyncDownload, AsyncObjects, Download, Objects, ThreadedObjects, Upload
+from gateleg.objects.references import (
+    CollectedOrphans,
+    Large,
+    References,
+    collect_orphans,
+    collect_orphans_async,
+    keep,
+    keep_async,
+    load,
+    load_async,
+)
 from gateleg.objects.s3 import S3Objects
 from gateleg.objects.sniffing import sniff, sniff_file
 from gateleg.objects.values import AsyncBody, Body, ByteRange, Entry, ObjectInfo, ObjectPage

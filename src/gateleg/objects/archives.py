@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ArchiveBounds", "Unpacked", "plain_name", "unpack"]
 
-
 _CHUNK = 1 << 20
 #: Bytes that an archive may unpack to whatever its compression ratio: short texts compress very well.
 _MIN_BUDGET_BYTES = 10_000_000

@@ -113,8 +113,6 @@ class Readable(Protocol):
 #: Accepted content: bytes, the path of a file, an open file, or an iterable of chunks.
 Body = bytes | bytearray | memoryview | os.PathLike[str] | Readable | Iterable[bytes]
 AsyncBody = Body | AsyncIterable[bytes]
-
-
 #: Large enough that the cost of a call does not matter, small enough that many uploads fit into memory.
 CHUNK_SIZE = 256 * 1024
 

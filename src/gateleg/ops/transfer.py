@@ -14,16 +14,15 @@ from typing import IO, TYPE_CHECKING, Any
 
 from gateleg.export_format import item_line, item_of
 from gateleg.model import DecodeError, Table
-from gateleg.model.constraints import is_marker
 from gateleg.model.errors import LookupNeeded
+from gateleg.model.tables import is_marker
 from gateleg.ops.plain_json import from_plain, plain_text, special_types
 from gateleg.ops.values import check_item
 from gateleg.store import TableMissing
 from gateleg.store.flow import Request
 from gateleg.store.operations import ScanProgress, scan
-from gateleg.store.operations.batch_flows import batch_write_flow
-from gateleg.store.operations.entity_reads import is_legacy
-from gateleg.store.operations.operation import item_key
+from gateleg.store.operations.operation import batch_write_flow, item_key
+from gateleg.store.operations.reads import is_legacy
 from gateleg.store.operations.tables import describe
 from gateleg.store.setup import Position, RateLimiter, request_digest
 

@@ -9,9 +9,9 @@
 """
 
 from gateleg.processes.children import Child, ChildPool
-from gateleg.processes.connection import Connection
 from gateleg.processes.limited import LimitReached, ProcessLimits, run_limited, run_limited_blocking
 from gateleg.processes.patterns import Matching, match_patterns, pattern_problems
+from gateleg.processes.program import Connection
 from gateleg.processes.replicas import run_replicas
 
 __all__ = [

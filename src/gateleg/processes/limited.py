@@ -34,7 +34,7 @@ from gateleg.processes.children import ONE_THREAD, Child
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.processes.connection import Connection
+    from gateleg.processes.program import Connection
 
 _CALL = f"{__name__}:call"
 #: Exit statuses of a process that ran out of memory, and of a process that wrote too much.

@@ -3,7 +3,7 @@
     python -m gateleg.processes run <module:function> <channel> <lifeline>
     python -m gateleg.processes serve-forks <module:function> <socket>
 
-`run` calls the function once, with the connection to the parent, in a child of a supervisor. `serve-forks` does so in a new process for
+`run` calls the function once, with the `Connection` to the parent, in a child of a supervisor. `serve-forks` does so in a new process for
 each call. Both read what to import from one line of standard input. The supervisor itself imports nothing more, so that it stays small.
 """
 
@@ -14,11 +14,11 @@ import json
 import os
 import socket
 import sys
+import threading
 import traceback
 from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn
 
-from gateleg.processes.connection import Connection
 from gateleg.processes.supervisor import reap, supervise
 
 if TYPE_CHECKING:
@@ -26,6 +26,25 @@ if TYPE_CHECKING:
 
 #: Seconds after which an idle fork server ends. The next call starts another one.
 _IDLE_SECONDS = 300.0
+
+
+class Connection:
+    """The child's connection to its parent: lines in both directions. Any thread may send."""
+
+    def __init__(self, channel: int) -> None:
+        self._socket = socket.socket(fileno=channel)
+        self._lines = self._socket.makefile("rb")
+        self._lock = threading.Lock()
+
+    def receive(self) -> bytes:
+        """The next line of the parent; empty if it has closed the connection."""
+        return self._lines.readline()
+
+    def send(self, content: bytes) -> None:
+        """Send a line, which must contain no line break."""
+        with self._lock:
+            self._socket.sendall(content)
+            self._socket.sendall(b"\n")
 
 
 def main() -> None:

@@ -13,8 +13,10 @@ Methods
     one item        get find create put patch upsert delete save retrying, `with edit(instance) as draft`
     many items      query page count collect delete_all
     several at once batch_get batch_write transact transact_get, `with transaction() as tx`, `with batch() as batch`, loader
-    variants        scope(partition): a store that is restricted to a partition (ask, ref); within(seconds); using(transport); lock(name)
-    whole tables    scan export create_tables ensure_tables delete_tables table_states: for tools, not for user requests
+    variants        scope(partition): a store that is restricted to a partition (ask, ref); within(seconds); reading(expired=True);
+                    using(transport)
+    locks           `with lock(name, seconds=60)`
+    whole tables    scan export create_tables ensure_tables delete_tables table_states health: for tools, not for user requests
 
 Every method is also a function that builds the operation as a value (`gateleg.store.operations`). The functions for writes are exported
 here: `patch(job, Job.priority.set(9)).params()` is a dry run, `store.run(operation)` executes it, and

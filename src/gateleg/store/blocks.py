@@ -14,8 +14,7 @@ from gateleg.model.errors import NotAnEntity
 from gateleg.store.errors import BlockEnded
 from gateleg.store.locks import Lock, release
 from gateleg.store.operations import writes
-from gateleg.store.operations.batches import BatchWrite
-from gateleg.store.operations.transactions import Transact
+from gateleg.store.operations.batches import BatchWrite, Transact
 from gateleg.store.verbs import transaction_method
 
 if TYPE_CHECKING:
@@ -210,9 +209,9 @@ class EditBlock(Block[E]):
         super().__init__(run)
         argument: Any = instance
         if not isinstance(argument, BaseModel):
-            shown = f"the class {argument.__name__}" if isinstance(argument, type) else type(argument).__name__
+            kind = f"the class {argument.__name__}" if isinstance(argument, type) else type(argument).__name__
             raise NotAnEntity(
-                f"edit takes an instance that was read, and was given {shown}.", fix="Read it first: store.edit(store.get(...))."
+                f"edit takes an instance that was read, and was given {kind}.", fix="Read it first: store.edit(store.get(...))."
             )
         self._before = instance
         self._copy = instance.model_copy(deep=True)

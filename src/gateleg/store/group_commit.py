@@ -15,14 +15,14 @@ from gateleg.store.flow import Request, Together, request_of
 from gateleg.store.observing import ObservedRequest
 from gateleg.store.store import AsyncStore
 from gateleg.store.transports import ServiceError, Unreachable
-from gateleg.store.transports.group_commit import commit_error
+from gateleg.store.transports.embedded import commit_error
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from gateleg.store.flow import Flow, Response, Step
     from gateleg.store.operations.operation import Operation
-    from gateleg.store.transports.group_commit import GroupCommitTransport
+    from gateleg.store.transports.embedded import GroupCommitTransport
 
 __all__ = ["GroupCommitStore"]
 

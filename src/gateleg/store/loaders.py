@@ -8,17 +8,16 @@ from pydantic import BaseModel
 
 from gateleg.model import spec_of
 from gateleg.model.keys import Presets
-from gateleg.store.operations.batch_flows import GET_LIMIT
 from gateleg.store.operations.batches import BatchGet
-from gateleg.store.operations.operation import item_key, locate
+from gateleg.store.operations.operation import GET_LIMIT, item_key, locate
 
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Sequence
 
     from gateleg.model import Condition, Ref
-    from gateleg.store.operations.entity_reads import Items
     from gateleg.store.operations.operation import ItemKey, Operation
+    from gateleg.store.operations.reads import Items
     from gateleg.store.setup import Setup, Unreadable
 
 E = TypeVar("E", bound=BaseModel)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from gateleg.store.observing import Hook
 
 _PLAIN = is_plain("direct")
+
 __all__ = [
     "OnUnreadable",
     "Position",

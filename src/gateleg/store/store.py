@@ -23,7 +23,7 @@ from gateleg.store.flow import Pause, Request, StreamedItems, Together, request_
 from gateleg.store.loaders import AsyncLoader, Loader
 from gateleg.store.locks import acquire
 from gateleg.store.observing import ObservedRequest
-from gateleg.store.operations import batches, pages, queries, reads, scans, tables, transactions, writes
+from gateleg.store.operations import batches, pages, queries, reads, scans, tables, writes
 from gateleg.store.operations.operation import check_seconds, locate
 from gateleg.store.operations.queries import build_query
 from gateleg.store.setup import OperationDeadline, Options, Scope, Setup, refuse_address, setup_from
@@ -175,8 +175,8 @@ class Store(StoreBase):
     delete_all = sync_method(scans.delete_all)
     batch_get = sync_method(batches.batch_get)
     batch_write = sync_method(batches.batch_write)
-    transact = sync_method(transactions.transact)
-    transact_get = sync_method(transactions.transact_get)
+    transact = sync_method(batches.transact)
+    transact_get = sync_method(batches.transact_get)
     scan = stream_method(scans.scan)
     export = stream_method(scans.export)
     create_tables = sync_method(tables.create_tables)
@@ -368,8 +368,8 @@ class AsyncStore(StoreBase):
     delete_all = async_method(scans.delete_all)
     batch_get = async_method(batches.batch_get)
     batch_write = async_method(batches.batch_write)
-    transact = async_method(transactions.transact)
-    transact_get = async_method(transactions.transact_get)
+    transact = async_method(batches.transact)
+    transact_get = async_method(batches.transact_get)
     scan = async_stream_method(scans.scan)
     export = async_stream_method(scans.export)
     create_tables = async_method(tables.create_tables)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["add_action", "routes_of"]
 
 _PARAMETER = re.compile(r"\{(\w+)(?::path)?\}")
-_NO_CONTENT = 204
 
 
 def routes_of(actions: Iterable[Action[Any, Any]], *, tag: str, dependencies: Sequence[Any] = ()) -> APIRouter:
@@ -44,8 +43,8 @@ def add_action(router: APIRouter, action: Action[Any, Any]) -> None:
         operation_id=re.sub(r"\W", "_", action.name) if path.startswith("/api/") else None,
         summary=action.title,
         description=action.help,
-        response_model=None if action.status == _NO_CONTENT else action.reply_type,
-        status_code=action.status or (200 if action.made is None else 201),
+        response_model=action.reply_type,
+        status_code=204 if action.reply_type is None else 200 if action.made is None else 201,
     )
 
 
@@ -75,12 +74,13 @@ def _endpoint(action: Action[Any, Any], path: str) -> Callable[..., Any]:
             # Each part was valid by itself: they do not fit together.
             raise RequestValidationError(error.errors()) from error
         result = await perform(action, call, given)
+        if action.reply_type is None:
+            return Response(status_code=204)
         if action.made is not None:
-            place = action.made(result)
-            response.status_code = 201 if place else 200
-            if place:
+            response.status_code = 201 if action.created(result) else 200
+            if place := action.made(result):
                 response.headers["Location"] = place
-        return None if action.status == _NO_CONTENT else action.reply(result)
+        return action.reply(result)
 
     parameters = [
         inspect.Parameter("call", inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[ActionCall, Depends(_caller_of(action))]),

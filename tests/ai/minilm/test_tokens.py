@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.ai.minilm.tokens import token_spans
+from gateleg.ai.minilm import token_spans
 
 
 def test_tokens_lie_where_their_letters_are() -> None:

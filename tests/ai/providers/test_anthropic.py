@@ -1,4 +1,4 @@
-"""Anthropic's SDK against a server that speaks the Messages API."""
+"""Endpoints that speak Anthropic's Messages API."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,13 +8,10 @@ import pytest
 from pydantic import BaseModel
 
 from gateleg.ai import Assistant, KeyMissing, ModelFailed, Models, ModelUnreachable, RateLimited, System, Tool, ToolCall, ToolResult, User
-from gateleg.ai.errors import ExtraMissing, ModelAccessDenied, StreamBroken
+from gateleg.ai.errors import ModelAccessDenied, StreamBroken
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, head, said, streamed
 from tests.net.http.faulty import RESET, Act, service
-
-pytest.importorskip("anthropic")
-pytestmark = pytest.mark.usefixtures("no_authorities")
 
 Asking = Callable[..., Asker]
 WEATHER = Tool("weather", "The weather of a city", {"type": "object", "properties": {"city": {"type": "string"}}})
@@ -124,7 +121,7 @@ def test_refusals_are_told(asker: Asking, status: int, kind: str, error: type[Ex
 
 def test_what_passes_is_tried_again_by_this_room_alone(asker: Asking) -> None:
     body = {"type": "error", "error": {"type": "overloaded_error", "message": "busy"}}
-    with service(said(body, 529), RESET, said(message({"type": "text", "text": "Yes"}))) as server:
+    with service(RESET, said(body, 529), said(message({"type": "text", "text": "Yes"}))) as server:
         asks = asker(f"anthropic:claude-x@{server.url}", key="k")
         assert asks.reply([User("?")]).text == "Yes"
     assert (len(server.requests), len(asks.clock.pauses)) == (3, 2)
@@ -155,12 +152,3 @@ def test_key_of_the_environment_is_not_used(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-env")
     with pytest.raises(KeyMissing):
         Models().chat("anthropic:claude-x")
-
-
-def test_missing_sdk_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing(name: str) -> Any:
-        raise ModuleNotFoundError(name=name)
-
-    monkeypatch.setattr("gateleg.ai.providers.sdk.import_module", missing)
-    with pytest.raises(ExtraMissing, match=r"pip install '\.\[anthropic\]'"):
-        Models().chat("anthropic:claude-x", key="k")

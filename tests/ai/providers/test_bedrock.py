@@ -1,6 +1,7 @@
-"""botocore against a server that speaks Bedrock's runtime API, its binary streams included."""
+"""Endpoints that speak Bedrock's runtime API, its binary streams included."""
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import numpy as np
@@ -8,24 +9,20 @@ import pytest
 from pydantic import BaseModel
 
 from gateleg.ai import Models, ModelUnreachable, RateLimited, System, Tool, ToolCall, ToolResult, User
-from gateleg.ai.errors import InvalidModelRequest, ModelAccessDenied, NotOffered, StreamBroken
+from gateleg.ai.errors import InvalidModelRequest, InvalidModelResponse, ModelAccessDenied, NotOffered, StreamBroken
+from gateleg.ai.providers import bedrock
+from gateleg.ai.providers.bedrock import BedrockEndpoint
+from gateleg.net import Chain, Credentials, NoCredentials
+from gateleg.net.aws import sign
+from gateleg.net.http import HttpRequest
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, framed, head, said, streamed
 from tests.net.http.faulty import Act, service
-
-pytest.importorskip("botocore")
 
 Asking = Callable[..., Asker]
 WEATHER = Tool("weather", "The weather of a city", {"type": "object", "properties": {"city": {"type": "string"}}})
 USE = {"toolUse": {"toolUseId": "t1", "name": "weather", "input": {"city": "Oslo"}}}
 USAGE = {"inputTokens": 5, "outputTokens": 2, "totalTokens": 7, "cacheReadInputTokens": 3}
-
-
-@pytest.fixture(autouse=True)
-def _credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
-    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
 
 
 def answer(*content: dict[str, Any], stop: str = "end_turn") -> Act:
@@ -152,3 +149,94 @@ def test_other_models_embed_nothing() -> None:
 def test_key_is_refused() -> None:
     with pytest.raises(InvalidModelRequest):
         Models().chat("bedrock:m@eu-west-1", key="k")
+
+
+def test_signature_is_the_one_that_botocore_makes() -> None:
+    auth = pytest.importorskip("botocore.auth")
+    from botocore.awsrequest import AWSRequest
+    from botocore.credentials import Credentials as BotocoreCredentials
+
+    url, body = "https://bedrock-runtime.eu-west-1.amazonaws.com/model/some.model-v1%3A0/converse?b=2&a=%20x", b'{"messages":[]}'
+    request = AWSRequest("POST", url, headers={"Content-Type": "application/json"}, data=body)
+    auth.SigV4Auth(BotocoreCredentials("key", "secret", "token"), "bedrock", "eu-west-1").add_auth(request)
+    sent = HttpRequest(url, body, {"content-type": "application/json"})
+    second = datetime.strptime(request.headers["X-Amz-Date"], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC).timestamp()
+    headers = sign(
+        "POST",
+        sent.address,
+        sent.target,
+        sent.headers,
+        body,
+        credentials=Credentials("key", "secret", "token"),
+        region="eu-west-1",
+        service="bedrock",
+        second=second,
+    )
+    names = ("Authorization", "X-Amz-Date", "X-Amz-Security-Token")
+    assert headers == {name.lower(): request.headers[name] for name in names}
+
+
+def test_request_is_signed_for_the_region_of_its_endpoint(asker: Asking) -> None:
+    with service(answer({"text": "Hello"})) as server:
+        asker(f"bedrock:m@{server.url}").reply([User("Hi")])
+    assert "authorization: aws4-hmac-sha256 credential=key/" in head(server)
+    assert "/us-east-1/bedrock/aws4_request, signedheaders=content-type;host;x-amz-date, signature=" in head(server)
+
+
+def test_api_key_of_bedrock_replaces_the_signature(asker: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "bedrock-key")
+    with service(answer({"text": "Hello"})) as server:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", f"{server.url}/")
+        asker("bedrock:m@eu-west-1").reply([User("Hi")])
+    assert head(server).startswith("post /model/m/converse ")
+    assert "authorization: bearer bedrock-key" in head(server)
+
+
+def test_api_key_of_bedrock_is_not_sent_to_a_url_in_an_address(asker: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "bedrock-key")
+    with service(answer({"text": "Hello"})) as server:
+        asker(f"bedrock:m@{server.url}").reply([User("Hi")])
+    assert "bedrock-key" not in head(server)
+    assert "authorization: aws4-hmac-sha256" in head(server)
+
+
+@pytest.mark.parametrize("variable", ["AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL"])
+def test_endpoint_of_the_environment_is_used(asker: Asking, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
+    with service(answer({"text": "Hello"})) as server:
+        monkeypatch.setenv(variable, server.url)
+        assert asker("bedrock:m@eu-west-1").reply([User("Hi")]).text == "Hello"
+    assert "/eu-west-1/bedrock/aws4_request" in head(server)
+
+
+def test_region_of_the_address_chooses_the_host() -> None:
+    def authenticated(place: str | None) -> str:
+        flow = BedrockEndpoint(place).authenticate(HttpRequest("/model/m/converse", b"{}", {"content-type": "application/json"}))
+        try:
+            step: Any = next(flow)
+            while True:
+                step = flow.send(step.call())
+        except StopIteration as end:
+            return str(end.value.url)
+
+    assert authenticated("eu-west-1") == "https://bedrock-runtime.eu-west-1.amazonaws.com/model/m/converse"
+    assert authenticated("cn-north-1") == "https://bedrock-runtime.cn-north-1.amazonaws.com.cn/model/m/converse"
+
+
+def test_missing_credentials_are_told_with_what_to_set(asker: Asking, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
+        raise NoCredentials("No credentials were found.")
+
+    chain = Chain()
+    monkeypatch.setattr(chain, "load", missing)
+    monkeypatch.setattr(bedrock, "_chain", lambda: chain)
+    with service() as server, pytest.raises(ModelAccessDenied, match="Set AWS_ACCESS_KEY_ID"):
+        asker(f"bedrock:m@{server.url}").reply([User("Hi")])
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("place", [0, 9, 14, 60, -3])
+def test_damaged_event_stream_is_a_bad_answer(asker: Asking, place: int) -> None:
+    frame = bytearray(framed("event", "contentBlockDelta", delta(0, text="So")[1]))
+    frame[place] ^= 1
+    with service(streamed([bytes(frame)], "application/vnd.amazon.eventstream")) as server, pytest.raises(InvalidModelResponse):
+        asker(f"bedrock:m@{server.url}").stream([User("?")])

@@ -1,4 +1,4 @@
-"""Google's SDK against a server that speaks the Gemini API."""
+"""Endpoints that speak Google's Gemini API."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,9 +13,6 @@ from gateleg.ai.errors import InvalidModelResponse, ModelAccessDenied
 from tests.ai.driving import Asker
 from tests.ai.speaking import asked, head, said, streamed
 from tests.net.http.faulty import Act, service
-
-pytest.importorskip("google.genai")
-pytestmark = pytest.mark.usefixtures("no_authorities")
 
 Asking = Callable[..., Asker]
 WEATHER = Tool("weather", "The weather of a city", {"type": "object", "properties": {"city": {"type": "string"}}})

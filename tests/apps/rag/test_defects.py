@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from gateleg.ai.chat_requests import Purpose
-from gateleg.ai.providers.local_embeddings import LocalEmbeddings
+from gateleg.ai.providers.local import LocalEmbeddings
 from gateleg.apps.rag.answering.answer_stream import AskRequest
 from gateleg.apps.rag.answering.service import ask_once
 from gateleg.apps.rag.ingesting.submission import NewDocument

@@ -112,7 +112,7 @@ def _make_repeatable(clock: _Clock) -> None:
 
 def _small_steps() -> None:
     """Let long work begin with tables of few rows, so that a small file holds work in progress."""
-    for module in ("backfill", "copies", "drops", "expiry", "throttle", "online_copy", "chunked_drop"):
+    for module in ("backfill", "copies", "drops", "expiry", "throttle", "online_copy", "chunked_drop", "long_work"):
         with suppress(ImportError):
             loaded = import_module(f"gateleg.engine.{module}")
             for name in ("CHUNK", "STEP", "SMALL_TABLE_ROWS", "CHUNK_ROWS", "INDEXED_CHUNK", "BACKUP_CHUNK_ROWS", "TABLE_CHUNK_ROWS"):

@@ -11,8 +11,7 @@ import orjson
 import pytest
 
 from gateleg.engine import Engine, check_integrity, compact, file_format, files, has_checksums, repair
-from gateleg.engine.definitions import dump, is_former, load
-from gateleg.engine.file_format import FORMAT, UPGRADED_FORMAT
+from gateleg.engine.file_format import FORMAT, UPGRADED_FORMAT, dump_table, is_former_definition, load_table
 from gateleg.engine.schema import Index, KeyAttribute, KeySchema, Namespace, Table
 from tests.engine.formats import history, scenario
 from tests.engine.formats.history import COMMITS, HERE, REPOSITORY, form, run_scenario
@@ -125,10 +124,10 @@ def test_a_file_has_no_faults_before_it_is_opened_nor_after(golden: Golden) -> N
 def test_a_file_of_an_earlier_form_gets_another_number(golden: Golden) -> None:
     path, _ = golden
     before = number(path)
-    former = any(is_former(definition) for definition in definitions(path))
+    former = any(is_former_definition(definition) for definition in definitions(path))
     opened(path).close()
     assert number(path) == (before + 2 if former else before)
-    assert not any(is_former(definition) for definition in definitions(path))
+    assert not any(is_former_definition(definition) for definition in definitions(path))
 
 
 def definitions(path: Path) -> list[bytes]:
@@ -286,7 +285,7 @@ def _open_and_put(path: str, number: int, answers: "multiprocessing.Queue[Any]")
 
 def test_what_is_stored_has_not_changed_without_a_new_format(tmp_path: Path) -> None:
     """If this fails, what the engine stores has changed. Then: give it the next numbers in `file_format.py`, write an upgrade in
-    `upgrades.py`, and after the commit add a golden file of it (`history.py`). A file of the last form is the last of COMMITS."""
+    `catalog.py`, and after the commit add a golden file of it (`history.py`). A file of the last form is the last of COMMITS."""
     answer = run_scenario(REPOSITORY, tmp_path / "data.db")
     assert answer is not None
     assert answer["unknown"] == []
@@ -298,5 +297,5 @@ def test_what_is_stored_has_not_changed_without_a_new_format(tmp_path: Path) -> 
 
 def test_the_names_of_stored_fields_are_what_they_were() -> None:
     """The names are on people's disks: an attribute may be renamed in Python, a name here may not."""
-    assert orjson.loads(dump(TABLE)) == STORED
-    assert load(orjson.dumps(STORED)) == TABLE
+    assert orjson.loads(dump_table(TABLE)) == STORED
+    assert load_table(orjson.dumps(STORED)) == TABLE

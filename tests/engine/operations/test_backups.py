@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 
-from gateleg.engine import throttle
+from gateleg.engine import long_work
 from tests.engine.operations.requests import UNITS, index
 from tests.engine.world import START, World, stream, text
 
@@ -117,7 +117,7 @@ def test_a_restored_table_can_be_written_to_without_touching_the_other(music: Wo
 
 def test_large_indexes_are_filled_in_the_background(music: World, monkeypatch: pytest.MonkeyPatch) -> None:
     arn = backup(music)
-    monkeypatch.setattr(throttle, "SMALL_TABLE_ROWS", 2)
+    monkeypatch.setattr(long_work, "SMALL_TABLE_ROWS", 2)
     restore(music, arn)
     assert music.call("DescribeTable", TableName="Restored")["Table"]["TableStatus"] == "CREATING"
     error = music.refusal("RestoreTableFromBackup", BackupArn=arn, TargetTableName="Restored")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from gateleg.jobs.queue_context import UnreadableJob, read_job
 from gateleg.jobs.tables import foreign_form
 from gateleg.jobs.tables.job import Job, JobStatus, Readiness
-from gateleg.jobs.tables.queue_tables import tables_named
+from gateleg.jobs.tables.records import tables_named
 from gateleg.model import spec_of, unknown_attributes
 from gateleg.model.wire import iso
 from tests.jobs.foreign.seed_items import PCA, pca_item, pipeline_item, wire_item

@@ -20,9 +20,8 @@ from gateleg.jobs import AsyncQueue, Jobs, JobStatus, Submission
 from gateleg.jobs.handlers import Handler
 from gateleg.jobs.queue_context import QueueSettings
 from gateleg.jobs.rules import Retry
-from gateleg.jobs.signals import GiveUp, Snooze
 from gateleg.jobs.tables.job import Job
-from gateleg.jobs.tasks import JobContext
+from gateleg.jobs.tasks import GiveUp, JobContext, Snooze
 from gateleg.jobs.worker.attempt import Execution
 from gateleg.jobs.worker.worker import Worker, collecting_less_often
 from gateleg.store import AsyncStore

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from gateleg.model import spec_of
 from gateleg.model.planning import plan_delete, plan_put, plan_update
-from gateleg.model.upcasters import upcast_steps
+from gateleg.model.stored_forms import upcast_steps
 from tests.model.seeds.rag import (
     Collection,
     CollectionStatus,

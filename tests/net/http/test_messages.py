@@ -161,3 +161,24 @@ def test_endless_line_is_an_error() -> None:
     lines.feed(b"x" * 8_000_000)
     with pytest.raises(BadResponse, match="larger"):
         lines.feed(b"x" * 1_000_000)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_event_that_cannot_be_read_does_not_lose_those_before_it(whole: bool) -> None:
+    framing, data = ServerSentEvents(), b'data: {"a": 1}\n\ndata: {oops\n\n'
+    events, failed = [], False
+    for piece in [data] if whole else [data[place : place + 1] for place in range(len(data))]:
+        try:
+            events += framing.feed(piece)
+        except BadResponse:
+            failed = True
+    assert (events, failed or framing.failure is not None) == ([{"a": 1}], True)
+
+
+def test_framing_that_has_failed_stays_failed() -> None:
+    framing = JsonLines()
+    assert framing.feed(b'{"a": 1}\n{oops\n') == [{"a": 1}]
+    with pytest.raises(BadResponse):
+        framing.feed(b'{"b": 1}\n')
+    with pytest.raises(BadResponse):
+        framing.end()

@@ -19,6 +19,6 @@ class TestDirectoryByPaths(ObjectsContract):
 
     @pytest.fixture
     def objects(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DirectoryObjects]:
-        monkeypatch.setattr("gateleg.objects.directory.tree.Folder.__init__.__kwdefaults__", {"by_descriptor": False})
+        monkeypatch.setattr("gateleg.objects.directory_tree.Folder.__init__.__kwdefaults__", {"by_descriptor": False})
         with DirectoryObjects(tmp_path / "objects", durability="relaxed") as objects:
             yield objects

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.objects.directory.files import parse_name, path_of
+from gateleg.objects.directory_tree import parse_name, path_of
 from tests.objects.keys import KEYS
 
 

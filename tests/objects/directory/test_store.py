@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gateleg.objects import ByteRange, DirectoryObjects
-from gateleg.objects.directory.tree import Folder
+from gateleg.objects.directory_tree import Folder
 from gateleg.objects.errors import Damaged, ObjectsClosed, StorageFailed, StorageFull
 
 

@@ -18,7 +18,7 @@ from gateleg.net.aws import signing_key
 from gateleg.objects import S3Objects
 from gateleg.objects.errors import AccessRefused
 from gateleg.objects.links import Grant, Validity
-from gateleg.objects.s3.account import Bucket, presigned, presigned_form
+from gateleg.objects.s3_account import Bucket, presigned, presigned_form
 from tests.objects.s3.bucket import MemoryClient
 
 KEY = Credentials("AKIAIOSFODNN7EXAMPLE", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY")

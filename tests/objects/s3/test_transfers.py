@@ -10,7 +10,7 @@ from botocore.exceptions import EndpointConnectionError, NoCredentialsError
 from gateleg.net import Credentials
 from gateleg.objects import ObjectMissing, ObjectsError, S3Objects
 from gateleg.objects.errors import AccessRefused, BucketMissing, ObjectChanged, StorageFailed, StorageFull, StorageThrottled
-from gateleg.objects.s3.transfers import MIB, PARTS, copy_object, part_size
+from gateleg.objects.s3 import MIB, PARTS, copy_object, part_size
 from tests.objects.s3.bucket import MemoryClient, refusal
 
 LARGE = bytes(range(256)) * 4096 * 17

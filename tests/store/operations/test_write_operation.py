@@ -18,8 +18,7 @@ from gateleg.store.group_commit import GroupCommitStore
 from gateleg.store.operations import transact
 from gateleg.store.operations.write_operation import PreparedPatch, prepare_patch
 from gateleg.store.setup import Setup
-from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport
-from gateleg.store.transports.group_commit import GroupCommitTransport
+from gateleg.store.transports.embedded import AsyncEmbeddedTransport, EmbeddedTransport, GroupCommitTransport
 
 NOW = datetime(2026, 11, 16, 10, tzinfo=UTC)
 EXAMPLE = datetime(2001, 2, 3, 4, 5, 6, 7, tzinfo=UTC)

@@ -1,30 +1,41 @@
-"""Anthropic's Messages API, through its SDK."""
+"""Anthropic's Messages API."""
 
 from __future__ import annotations
 
-import threading
-import weakref
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 import orjson
 
-from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
-from gateleg.ai.providers.attachments import check_upload_provider, encoded, file_error, kind_of, text_of
-from gateleg.ai.providers.error_responses import error_for, redact_key
-from gateleg.ai.providers.sdk import import_sdk
-from gateleg.ai.providers.turns import turns_of
+from gateleg.ai.error_translation import ServiceError, read_error
+from gateleg.ai.messages import (
+    Assistant,
+    ToolCall,
+    ToolResult,
+    UploadedFile,
+    User,
+    check_upload_provider,
+    encoded,
+    file_error,
+    kind_of,
+    text_of,
+)
+from gateleg.ai.providers.remote import ApiRequest, ChatDialect, Endpoint, RemoteChat, read, send, turns_of
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
-from gateleg.net import retry_after
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Mapping
 
     from gateleg.ai.chat_requests import ChatRequest
-    from gateleg.ai.errors import AiError
     from gateleg.ai.messages import Attachment, Message
     from gateleg.ai.replies import Finish
+    from gateleg.ai.setup import CallDeadline
+    from gateleg.ai.steps import Flow
 
 USUAL = "https://api.anthropic.com"
+#: The version of the API that this module speaks. The key is a bearer token, as the official SDK of this version sends it.
+_VERSION = {"anthropic-version": "2026-10-21"}
 #: The API requires a maximum number of output tokens.
 _DEFAULT_LIMIT = 4096
 #: The beta header for uploaded files.
@@ -36,32 +47,55 @@ _FINISHES: dict[str, Finish] = {
     "refusal": "filtered",
 }
 #: Statuses of errors in the middle of a stream, whose own status is 200.
-_STATUSES = {"overloaded_error": 529, "rate_limit_error": 429, "api_error": 500, "timeout_error": 504, "invalid_request_error": 400}
+_STATUSES = {
+    "invalid_request_error": 400,
+    "authentication_error": 401,
+    "billing_error": 402,
+    "permission_error": 403,
+    "not_found_error": 404,
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "timeout_error": 504,
+    "gateway_timeout_error": 504,
+    "overloaded_error": 529,
+}
 
 
-class AnthropicSdk:
-    """A model of Anthropic. It has no seed. A structure is requested as a tool that must be called."""
+def anthropic_endpoint(url: str, key: str) -> Endpoint:
+    """An endpoint that speaks the Messages API."""
+    return Endpoint(url, key, headers=_VERSION)
 
-    def __init__(self, model: str, key: str, url: str | None) -> None:
-        self.model = model
-        self._module = import_sdk("anthropic", "anthropic")
-        self._client: Any = None
-        self._key = key
-        self._url = url or USUAL
-        self._lock = threading.Lock()
 
-    def call(self, request: ChatRequest, seconds: float) -> dict[str, Any]:
-        """Request a whole reply."""
-        body: dict[str, Any] = (
-            self._connected().messages.create(**build_request(self.model, request), timeout=seconds).model_dump(mode="json")
-        )
-        return body
+class AnthropicDialect(ChatDialect):
+    """Builds and parses messages. The API has no seed. A structure is requested as a tool that must be called."""
 
-    def events(self, request: ChatRequest, seconds: float) -> Iterator[dict[str, Any]]:
-        """Stream the events of a reply."""
-        with self._connected().messages.create(**build_request(self.model, request), stream=True, timeout=seconds) as stream:
-            for event in stream:
-                yield event.model_dump(mode="json")
+    def build_request(self, model: str, request: ChatRequest, stream: bool) -> ApiRequest:
+        """A request for a message."""
+        check_upload_provider(request, "anthropic")
+        body: dict[str, Any] = {
+            "model": model,
+            "max_tokens": request.max_tokens or _DEFAULT_LIMIT,
+            "messages": turns_of(request.turns, _blocks),
+        }
+        if stream:
+            body["stream"] = True
+        if request.system:
+            body["system"] = request.system
+        if request.stop:
+            body["stop_sequences"] = list(request.stop)
+        if request.temperature is not None:
+            body["temperature"] = min(request.temperature, 1.0)
+        if request.shape is not None:
+            body["tools"] = [{"name": request.shape.name, "description": "Returns the answer.", "input_schema": request.shape.schema}]
+            body["tool_choice"] = {"type": "tool", "name": request.shape.name}
+        elif request.tools:
+            body["tools"] = [
+                {"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in request.tools
+            ]
+            kinds = {"auto": {"type": "auto"}, "none": {"type": "none"}, "required": {"type": "any"}}
+            body["tool_choice"] = kinds.get(request.tool_choice) or {"type": "tool", "name": request.tool_choice}
+        uploads = any(isinstance(file, UploadedFile) for file in request.files)
+        return ApiRequest("/v1/messages", body, headers=_FILES if uploads else {})
 
     def reply(self, body: dict[str, Any], request: ChatRequest) -> Reply:
         """Parse a whole reply."""
@@ -75,35 +109,31 @@ class AnthropicSdk:
         return Reply(text, calls, _finish(body), _usage(body["usage"]), body["model"], thought)
 
     def reader(self, request: ChatRequest) -> AnthropicReader:
-        """A reader for the events of a stream."""
+        """A reader for the events of a message."""
         return AnthropicReader(shaped=request.shape is not None)
 
-    def upload(self, file: Attachment, seconds: float) -> UploadedFile:
+    def error(self, status: int, headers: Mapping[str, str], body: bytes) -> ServiceError:
+        """Parse an error. One in a stream has only a type."""
+        error = read_error(status, headers, body)
+        return replace(error, status=_STATUSES.get(error.code, 500)) if status == 200 else error
+
+
+class AnthropicChat(RemoteChat):
+    """A model of Anthropic, which also stores files."""
+
+    def __init__(self, model: str, endpoint: Endpoint) -> None:
+        super().__init__(model, endpoint, AnthropicDialect())
+
+    def upload(self, file: Attachment, deadline: CallDeadline) -> Flow[UploadedFile]:
         """Upload a file to the provider."""
-        kept = self._connected().beta.files.upload(
-            file=(file.name or "file", file.data, file.media_type), extra_headers=_FILES, timeout=seconds
-        )
-        return UploadedFile("anthropic", kept.id, file.media_type, file.name)
+        form = self.endpoint.form("/v1/files", {}, file, headers=_FILES)
+        body = yield from send(self.endpoint, form, deadline, self.dialect)
+        return UploadedFile("anthropic", read(lambda: str(body["id"])), file.media_type, file.name)
 
-    def forget(self, upload: UploadedFile, seconds: float) -> None:
+    def forget(self, upload: UploadedFile, deadline: CallDeadline) -> Flow[None]:
         """Delete an uploaded file at the provider."""
-        self._connected().beta.files.delete(upload.id, extra_headers=_FILES, timeout=seconds)
-
-    def failure(self, error: Any) -> AiError | None:
-        """The error for an exception of the SDK."""
-        if not isinstance(error, self._module.APIStatusError):
-            return None
-        kind = str(getattr(error, "type", "") or "")
-        status = error.status_code if error.status_code >= 400 else _STATUSES.get(kind, 500)
-        message = redact_key(str(getattr(error, "api_message", None) or ""), self._key)
-        return error_for(status, kind, message, retry_after(error.response.headers))
-
-    def _connected(self) -> Any:
-        with self._lock:
-            if self._client is None:
-                self._client = self._module.Anthropic(api_key=self._key, base_url=self._url, max_retries=0)
-                weakref.finalize(self, self._client.close)
-            return self._client
+        request = self.endpoint.request(f"/v1/files/{quote(upload.id, safe='')}", method="DELETE", headers=_FILES)
+        yield from send(self.endpoint, request, deadline, self.dialect)
 
 
 class AnthropicReader:
@@ -114,7 +144,7 @@ class AnthropicReader:
         self.usage = Usage()
         self.model = ""
         self._shaped = shaped
-        self._used: dict[str, Any] = {}
+        self._counts: dict[str, Any] = {}
         #: index of the tool call by content block
         self._calls: dict[int, int] = {}
 
@@ -145,37 +175,10 @@ class AnthropicReader:
                 return [Delta(text=text)] if self._shaped else [Delta(call=CallDelta(self._calls[index], text=text))]
         return []
 
-    def _count(self, found: dict[str, Any]) -> None:
+    def _count(self, counts: dict[str, Any]) -> None:
         """Counts are cumulative, and the last event may omit some."""
-        self._used |= {name: value for name, value in found.items() if value is not None}
-        self.usage = _usage(self._used)
-
-
-def build_request(model: str, request: ChatRequest) -> dict[str, Any]:
-    """The arguments of an SDK call."""
-    check_upload_provider(request, "anthropic")
-    body: dict[str, Any] = {
-        "model": model,
-        "max_tokens": request.max_tokens or _DEFAULT_LIMIT,
-        "messages": turns_of(request.turns, _blocks),
-    }
-    if any(isinstance(file, UploadedFile) for file in request.files):
-        body["extra_headers"] = _FILES
-    if request.system:
-        body["system"] = request.system
-    if request.stop:
-        body["stop_sequences"] = list(request.stop)
-    if request.temperature is not None:
-        # The SDK dropped this argument; models that support it still accept it, from 0 to 1.
-        body["extra_body"] = {"temperature": min(request.temperature, 1.0)}
-    if request.shape is not None:
-        body["tools"] = [{"name": request.shape.name, "description": "Returns the answer.", "input_schema": request.shape.schema}]
-        body["tool_choice"] = {"type": "tool", "name": request.shape.name}
-    elif request.tools:
-        body["tools"] = [{"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in request.tools]
-        kinds = {"auto": {"type": "auto"}, "none": {"type": "none"}, "required": {"type": "any"}}
-        body["tool_choice"] = kinds.get(request.tool_choice) or {"type": "tool", "name": request.tool_choice}
-    return body
+        self._counts |= {name: value for name, value in counts.items() if value is not None}
+        self.usage = _usage(self._counts)
 
 
 def _blocks(message: Message) -> list[dict[str, Any]]:
@@ -208,6 +211,6 @@ def _finish(body: dict[str, Any], shaped: bool = False) -> Finish:
     return "stop" if shaped and finish == "tools" else finish
 
 
-def _usage(found: dict[str, Any]) -> Usage:
-    read, written = found.get("cache_read_input_tokens") or 0, found.get("cache_creation_input_tokens") or 0
-    return Usage((found.get("input_tokens") or 0) + read + written, found.get("output_tokens") or 0, read)
+def _usage(counts: dict[str, Any]) -> Usage:
+    read, written = counts.get("cache_read_input_tokens") or 0, counts.get("cache_creation_input_tokens") or 0
+    return Usage((counts.get("input_tokens") or 0) + read + written, counts.get("output_tokens") or 0, read)

@@ -1,37 +1,40 @@
-"""Amazon Bedrock, through botocore: the Converse API for chat, InvokeModel for embeddings. botocore finds the credentials."""
+"""Amazon Bedrock: the Converse API for chat, InvokeModel for embeddings.
+
+Requests are signed with the credentials that botocore finds, if it is installed; otherwise with those of the environment.
+"""
 
 from __future__ import annotations
 
+import os
 import re
-import threading
-import weakref
+import time
+from base64 import b64encode
+from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import quote
 
 import orjson
 
-from gateleg.ai.errors import InvalidModelRequest, NotOffered
-from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
-from gateleg.ai.providers.attachments import file_error
-from gateleg.ai.providers.error_responses import error_for
-from gateleg.ai.providers.openai import matrix
-from gateleg.ai.providers.protocol import Embedded
-from gateleg.ai.providers.sdk import call_sdk, import_sdk
-from gateleg.ai.providers.token_estimates import estimate
-from gateleg.ai.providers.turns import turns_of
+from gateleg.ai.error_translation import ServiceError, read_error
+from gateleg.ai.errors import InvalidModelRequest, ModelAccessDenied, NotOffered
+from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User, file_error
+from gateleg.ai.provider import Embedded
+from gateleg.ai.providers.remote import ApiRequest, ChatDialect, EmbeddingsDialect, Endpoint, RemoteEmbeddings, matrix, turns_of
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
-from gateleg.ai.steps import Offload, completed
-from gateleg.net import is_throttled, retry_after
+from gateleg.ai.steps import Offload
+from gateleg.net import Chain, Credentials, NoCredentials, amazon, is_throttled, region_of_chain
+from gateleg.net.aws import sign
+from gateleg.net.http import EventStream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Mapping, Sequence
 
     from gateleg.ai.chat_requests import ChatRequest, Purpose
-    from gateleg.ai.errors import AiError
     from gateleg.ai.messages import Message
-    from gateleg.ai.replies import Finish, TokenCount
-    from gateleg.ai.retry_policy import CallDeadline
+    from gateleg.ai.replies import Finish
     from gateleg.ai.steps import Flow
+    from gateleg.net.http import HttpRequest
 
 _FINISHES: dict[str, Finish] = {
     "max_tokens": "length",
@@ -45,8 +48,10 @@ _STATUSES = {
     "InternalServerException": 500,
     "ModelNotReadyException": 503,
     "ModelTimeoutException": 504,
-    "AiErrorException": 500,
-    "modelStreamErrorException": 500,
+    "ModelErrorException": 500,
+    "ModelStreamErrorException": 500,
+    "ValidationException": 400,
+    "ResourceNotFoundException": 404,
     "AccessDeniedException": 403,
     "UnrecognizedClientException": 403,
     "ExpiredTokenException": 403,
@@ -74,97 +79,121 @@ _BLOCKS = {
 #: Characters that the name of a document must not contain.
 _UNNAMED = re.compile(r"[^A-Za-z0-9()\[\]-]+")
 _INPUTS: dict[Purpose, str] = {"document": "search_document", "query": "search_query"}
-
-
-#: A botocore session is not thread-safe; a client is.
-_making = threading.Lock()
+#: An API key of Bedrock, which botocore reads from this variable too; it replaces the signature.
+_KEY_VARIABLE = "AWS_BEARER_TOKEN_BEDROCK"
+#: The URL of another endpoint, such as one inside a private network; the first that is set counts, as for botocore.
+_ENDPOINT_VARIABLES = ("AWS_ENDPOINT_URL_BEDROCK_RUNTIME", "AWS_ENDPOINT_URL")
+_ADVICE = "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (or AWS_PROFILE) and AWS_REGION in the environment of the host."
 
 
 @cache
-def _session() -> Any:
-    """One session for all clients: it loads large service descriptions, once."""
-    return import_sdk("botocore.session", "aws").get_session()
+def _chain() -> Chain:
+    """One chain for all models: it caches credentials, and renews them."""
+    return Chain()
 
 
-class BedrockClient:
-    """A client of botocore, created at first use."""
+class BedrockEndpoint(Endpoint):
+    """Bedrock in a region, or behind a URL. What blocks, such as finding credentials, is work for the driver."""
 
-    def __init__(self, place: str | None, connect: float, silence: float) -> None:
-        self._config = import_sdk("botocore.config", "aws")
-        self._errors = import_sdk("botocore.exceptions", "aws")
-        self._place = place or ""
-        self._timeouts = {"connect_timeout": connect, "read_timeout": silence}
-        self._client: Any = None
+    def __init__(self, place: str | None) -> None:
+        addressed = place if place is not None and "://" in place else None
+        self._region = None if addressed is not None else place
+        #: whether the environment of the host, or Amazon, says where requests go: an address may be a tenant's
+        self._trusted = addressed is None
+        super().__init__(addressed or next((url.rstrip("/") for name in _ENDPOINT_VARIABLES if (url := os.environ.get(name))), ""))
 
-    def connected(self) -> Any:
-        """The client. The place is a region, or the URL of a custom endpoint."""
-        with _making:
-            if self._client is None:
-                session = _session()
-                endpoint = self._place if "://" in self._place else None
-                region = (None if endpoint else self._place) or session.get_config_variable("region") or ("us-east-1" if endpoint else None)
-                config = self._config.Config(retries={"total_max_attempts": 1, "mode": "standard"}, **self._timeouts)
-                self._client = session.create_client("bedrock-runtime", region_name=region, endpoint_url=endpoint, config=config)
-                weakref.finalize(self, self._client.close)
-            return self._client
-
-    def failure(self, error: Any) -> AiError | None:
-        """The error for an exception of botocore."""
-        if isinstance(error, self._errors.NoCredentialsError | self._errors.NoRegionError | self._errors.PartialCredentialsError):
-            advice = "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY (or AWS_PROFILE) and AWS_REGION in the environment of the host."
-            return error_for(403, type(error).__name__, f"{error} {advice}")
-        if not isinstance(error, self._errors.ClientError):
-            return None
-        told_code = str(error.response.get("Error", {}).get("Code", ""))
-        told_status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 400)
-        code = told_code[:1].upper() + told_code[1:]
-        status = (
-            429 if is_throttled(code) else _STATUSES.get(code) or _STATUSES.get(told_code) or (told_status if told_status >= 400 else 400)
+    def authenticate(self, request: HttpRequest) -> Flow[HttpRequest]:
+        """The request with the address of the region, signed."""
+        if self._region is None:
+            self._region = (yield Offload(region_of_chain)) or ("us-east-1" if self.url else None)
+        if self._region is None:
+            raise _no_region()
+        if not self.url:
+            request = replace(request, url=amazon(self._region, "bedrock-runtime").origin + request.url)
+        key = os.environ.get(_KEY_VARIABLE)
+        if key and self._trusted:
+            return replace(request, headers=request.headers | {"authorization": f"Bearer {key}"})
+        credentials: Credentials | None = _chain().current()
+        if credentials is None:
+            credentials = yield Offload(_load_credentials)
+        content = {name: value for name, value in request.headers.items() if name == "content-type"}
+        signed = sign(
+            request.method,
+            request.address,
+            request.target,
+            content,
+            request.body,
+            credentials=cast("Credentials", credentials),
+            region=self._region,
+            service="bedrock",
+            second=time.time(),
         )
-        headers = error.response.get("ResponseMetadata", {}).get("HTTPHeaders", {})
-        return error_for(status, told_code, str(error.response.get("Error", {}).get("Message", "")), retry_after(headers))
+        return replace(request, headers=request.headers | signed)
+
+    def refused(self, code: str) -> None:
+        """Look for credentials again if they have expired."""
+        if code == "ExpiredTokenException":
+            _chain().expire()
 
 
-class BedrockSdk:
-    """A chat model behind the Converse API. It has no seed. A structure is requested as a tool that must be called."""
+def check_credentials(place: str | None) -> None:
+    """Raise `ModelAccessDenied` if no region or no credentials are found."""
+    if not BedrockEndpoint(place).url and place is None and region_of_chain() is None:
+        raise _no_region()
+    if not os.environ.get(_KEY_VARIABLE):
+        _load_credentials()
 
-    def __init__(self, model: str, client: BedrockClient) -> None:
-        self.model = model
-        self.client = client
-        self.failure = client.failure
 
-    def call(self, request: ChatRequest, seconds: float) -> dict[str, Any]:
-        """Request a whole reply."""
-        found: dict[str, Any] = self.client.connected().converse(**build_request(self.model, request))
-        return found
+class ConverseDialect(ChatDialect):
+    """Builds and parses Converse. It has no seed. A structure is requested as a tool that must be called."""
 
-    def events(self, request: ChatRequest, seconds: float) -> Iterator[dict[str, Any]]:
-        """Stream the events of a reply."""
-        stream = self.client.connected().converse_stream(**build_request(self.model, request))["stream"]
-        try:
-            yield from stream
-        finally:
-            stream.close()
+    def build_request(self, model: str, request: ChatRequest, stream: bool) -> ApiRequest:
+        """A request to converse."""
+        options = {"maxTokens": request.max_tokens, "temperature": request.temperature, "stopSequences": list(request.stop) or None}
+        body: dict[str, Any] = {"messages": turns_of(request.turns, _blocks)}
+        body["inferenceConfig"] = {name: value for name, value in options.items() if value is not None}
+        if request.system:
+            body["system"] = [{"text": request.system}]
+        if request.shape is not None:
+            spec = {"name": request.shape.name, "description": "Returns the answer.", "inputSchema": {"json": request.shape.schema}}
+            body["toolConfig"] = {"tools": [{"toolSpec": spec}], "toolChoice": {"tool": {"name": request.shape.name}}}
+        elif request.tools and request.tool_choice != "none":
+            specs = [
+                {"name": tool.name, "description": tool.description or tool.name, "inputSchema": {"json": tool.parameters}}
+                for tool in request.tools
+            ]
+            kinds: dict[str, dict[str, Any]] = {"auto": {"auto": {}}, "required": {"any": {}}}
+            choice = kinds.get(request.tool_choice) or {"tool": {"name": request.tool_choice}}
+            body["toolConfig"] = {"tools": [{"toolSpec": spec} for spec in specs], "toolChoice": choice}
+        return ApiRequest(f"{_path(model)}/converse{'-stream' if stream else ''}", body)
 
     def reply(self, body: dict[str, Any], request: ChatRequest) -> Reply:
-        """Parse a whole reply."""
+        """Parse a whole reply. It does not name the model."""
         blocks = body["output"]["message"]["content"]
         uses = [block["toolUse"] for block in blocks if "toolUse" in block]
         finish, usage = _finish(body["stopReason"], request.shape is not None), _usage(body["usage"])
         if request.shape is not None and uses:
-            return Reply(orjson.dumps(uses[0]["input"]).decode(), (), finish, usage, self.model)
+            return Reply(orjson.dumps(uses[0]["input"]).decode(), (), finish, usage)
         calls = tuple(ToolCall(use["toolUseId"], use["name"], orjson.dumps(use["input"]).decode()) for use in uses)
         thought = "".join(
             block["reasoningContent"].get("reasoningText", {}).get("text", "") for block in blocks if "reasoningContent" in block
         )
-        return Reply("".join(block.get("text", "") for block in blocks), calls, finish, usage, self.model, thought)
+        return Reply("".join(block.get("text", "") for block in blocks), calls, finish, usage, reasoning=thought)
 
-    def reader(self, request: ChatRequest) -> BedrockReader:
+    def framing(self) -> EventStream:
+        """Streams are messages of Amazon's event streams."""
+        return EventStream()
+
+    def reader(self, request: ChatRequest) -> ConverseReader:
         """A reader for the events of a stream."""
-        return BedrockReader(shaped=request.shape is not None)
+        return ConverseReader(shaped=request.shape is not None)
+
+    def error(self, status: int, headers: Mapping[str, str], body: bytes) -> ServiceError:
+        """Parse an error."""
+        return _read_error(status, headers, body)
 
 
-class BedrockReader:
+class ConverseReader:
     """Reads the events of one reply."""
 
     def __init__(self, shaped: bool) -> None:
@@ -197,69 +226,82 @@ class BedrockReader:
         return [Delta(text=delta["text"])] if delta.get("text") and not self._shaped else []
 
 
-class BedrockEmbeddings:
-    """An embedding model of Amazon or Cohere."""
+class BedrockEmbeddings(RemoteEmbeddings):
+    """An embedding model of Amazon, which embeds one text in a call, or of Cohere."""
 
-    max_tokens: int | None = None
-
-    def __init__(self, model: str, client: BedrockClient, dimensions: int | None = None) -> None:
-        self.model = model
-        self.client = client
-        self.dimensions = dimensions
-        self.variant = str(dimensions or "")
+    def __init__(self, model: str, endpoint: Endpoint, dimensions: int | None = None) -> None:
         if "titan-embed" not in model and "cohere.embed" not in model:
             raise NotOffered(f"{model} is not a supported embedding model.", fix="Use one of amazon.titan-embed or cohere.embed.")
-        self._titan = "titan-embed" in model
-        self.batch = 1 if self._titan else 96
+        titan = "titan-embed" in model
+        super().__init__(model, endpoint, TitanDialect() if titan else CohereDialect(), dimensions=dimensions, batch=1 if titan else 96)
 
-    def embed(self, texts: Sequence[str], purpose: Purpose, deadline: CallDeadline) -> Flow[Embedded]:
-        """The vectors of some texts."""
-        body = self._body([text or " " for text in texts], purpose)
 
-        def call() -> dict[str, Any]:
-            answer = self.client.connected().invoke_model(modelId=self.model, body=orjson.dumps(body), contentType="application/json")
-            found: dict[str, Any] = orjson.loads(answer["body"].read())
-            return found
+class TitanDialect(EmbeddingsDialect):
+    """Builds and parses InvokeModel for Amazon's embedding models."""
 
-        found = yield Offload(lambda: call_sdk(self.client.failure, call))
-        return call_sdk(self.client.failure, lambda: self._read(found, len(texts)))
+    def embed(self, model: str, texts: Sequence[str], dimensions: int | None, purpose: Purpose) -> ApiRequest:
+        """A request for the vector of a text."""
+        return ApiRequest(f"{_path(model)}/invoke", {"inputText": texts[0]} | ({"dimensions": dimensions} if dimensions else {}))
 
-    def count(self, texts: Sequence[str], deadline: CallDeadline) -> Flow[list[TokenCount]]:
-        """Estimate the tokens of texts."""
-        return completed([estimate(text) for text in texts])
+    def embedded(self, body: dict[str, Any], count: int) -> Embedded:
+        """The vector of a response."""
+        return Embedded(matrix([body["embedding"]], count), Usage(input=body.get("inputTextTokenCount") or 0))
 
-    def _body(self, texts: list[str], purpose: Purpose) -> dict[str, Any]:
-        if self._titan:
-            return {"inputText": texts[0]} | ({"dimensions": self.dimensions} if self.dimensions else {})
-        body = {"texts": texts, "input_type": _INPUTS[purpose], "truncate": "END"}
-        return body | ({"output_dimension": self.dimensions} if self.dimensions else {})
+    def error(self, status: int, headers: Mapping[str, str], body: bytes) -> ServiceError:
+        """Parse an error."""
+        return _read_error(status, headers, body)
 
-    def _read(self, found: dict[str, Any], count: int) -> Embedded:
-        if self._titan:
-            return Embedded(matrix([found["embedding"]], count), Usage(input=found.get("inputTextTokenCount") or 0))
-        rows = found["embeddings"]
+
+class CohereDialect(EmbeddingsDialect):
+    """Builds and parses InvokeModel for Cohere's embedding models."""
+
+    def embed(self, model: str, texts: Sequence[str], dimensions: int | None, purpose: Purpose) -> ApiRequest:
+        """A request for the vectors of texts."""
+        body = {"texts": list(texts), "input_type": _INPUTS[purpose], "truncate": "END"}
+        return ApiRequest(f"{_path(model)}/invoke", body | ({"output_dimension": dimensions} if dimensions else {}))
+
+    def embedded(self, body: dict[str, Any], count: int) -> Embedded:
+        """The vectors of a response."""
+        rows = body["embeddings"]
         return Embedded(matrix(rows["float"] if isinstance(rows, dict) else rows, count), Usage())
 
+    def error(self, status: int, headers: Mapping[str, str], body: bytes) -> ServiceError:
+        """Parse an error."""
+        return _read_error(status, headers, body)
 
-def build_request(model: str, request: ChatRequest) -> dict[str, Any]:
-    """The arguments of a call."""
-    options = {"maxTokens": request.max_tokens, "temperature": request.temperature, "stopSequences": list(request.stop) or None}
-    body: dict[str, Any] = {"modelId": model, "messages": turns_of(request.turns, _blocks)}
-    body["inferenceConfig"] = {name: value for name, value in options.items() if value is not None}
-    if request.system:
-        body["system"] = [{"text": request.system}]
-    if request.shape is not None:
-        spec = {"name": request.shape.name, "description": "Returns the answer.", "inputSchema": {"json": request.shape.schema}}
-        body["toolConfig"] = {"tools": [{"toolSpec": spec}], "toolChoice": {"tool": {"name": request.shape.name}}}
-    elif request.tools and request.tool_choice != "none":
-        specs = [
-            {"name": tool.name, "description": tool.description or tool.name, "inputSchema": {"json": tool.parameters}}
-            for tool in request.tools
-        ]
-        kinds: dict[str, dict[str, Any]] = {"auto": {"auto": {}}, "required": {"any": {}}}
-        choice = kinds.get(request.tool_choice) or {"tool": {"name": request.tool_choice}}
-        body["toolConfig"] = {"tools": [{"toolSpec": spec} for spec in specs], "toolChoice": choice}
-    return body
+
+def _no_region() -> ModelAccessDenied:
+    return ModelAccessDenied("No AWS region is configured.", fix=_ADVICE)
+
+
+def _load_credentials() -> Credentials:
+    try:
+        return _chain().load()
+    except NoCredentials as error:
+        raise ModelAccessDenied(error.message, fix=_ADVICE) from error
+
+
+def _path(model: str) -> str:
+    return f"/model/{quote(model, safe='')}"
+
+
+def _read_error(status: int, headers: Mapping[str, str], body: bytes) -> ServiceError:
+    """The error of a response, whose code is in a header, or of an event."""
+    error = read_error(status, headers, body)
+    stated = headers.get("x-amzn-errortype", "").partition(":")[0].rpartition("#")[2]
+    code = stated or error.code
+    name = code[:1].upper() + code[1:]
+    own_status = 429 if is_throttled(name) else _STATUSES.get(name) or error.status
+    message = error.message or str(_member(body, "Message"))
+    return replace(error, status=own_status, code=code, message=message)
+
+
+def _member(body: bytes, name: str) -> Any:
+    try:
+        content = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        return ""
+    return (content.get(name) if isinstance(content, dict) else None) or ""
 
 
 def _blocks(message: Message) -> list[dict[str, Any]]:
@@ -280,7 +322,7 @@ def _files(message: User) -> list[dict[str, Any]]:
         kind = _BLOCKS.get(file.media_type)
         if kind is None or isinstance(file, UploadedFile):
             raise file_error(file, "Bedrock", "images, PDF, Office documents, texts and video")
-        block: dict[str, Any] = {"format": kind[1], "source": {"bytes": file.data}}
+        block: dict[str, Any] = {"format": kind[1], "source": {"bytes": b64encode(file.data).decode()}}
         if kind[0] == "document":
             stem = _UNNAMED.sub(" ", file.name.rpartition(".")[0] or file.name).strip()
             block["name"] = f"{stem[:180] or 'Document'} {number}"
@@ -295,6 +337,6 @@ def _finish(reason: str, shaped: bool) -> Finish:
     return "stop" if shaped and finish == "tools" else finish
 
 
-def _usage(found: dict[str, Any]) -> Usage:
-    read, written = found.get("cacheReadInputTokens") or 0, found.get("cacheWriteInputTokens") or 0
-    return Usage(found["inputTokens"] + read + written, found["outputTokens"], read)
+def _usage(counts: dict[str, Any]) -> Usage:
+    read, written = counts.get("cacheReadInputTokens") or 0, counts.get("cacheWriteInputTokens") or 0
+    return Usage(counts["inputTokens"] + read + written, counts["outputTokens"], read)

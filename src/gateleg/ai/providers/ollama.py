@@ -7,32 +7,41 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from gateleg.ai.errors import NotOffered
-from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
-from gateleg.ai.providers.attachments import check_upload_provider, encoded, file_error, kind_of, with_texts
-from gateleg.ai.providers.openai import matrix
-from gateleg.ai.providers.protocol import Embedded
-from gateleg.ai.providers.remote import RemoteChat, post_json
+from gateleg.ai.messages import (
+    Assistant,
+    ToolCall,
+    ToolResult,
+    UploadedFile,
+    User,
+    check_upload_provider,
+    encoded,
+    file_error,
+    kind_of,
+    with_texts,
+)
+from gateleg.ai.provider import Embedded
+from gateleg.ai.providers.remote import ApiRequest, ChatDialect, EmbeddingsDialect, RemoteChat, matrix, request_json
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
 from gateleg.net.http import JsonLines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.ai.chat_requests import ChatRequest
+    from gateleg.ai.chat_requests import ChatRequest, Purpose
     from gateleg.ai.messages import Message
     from gateleg.ai.providers.remote import Endpoint
     from gateleg.ai.replies import Finish
-    from gateleg.ai.retry_policy import CallDeadline
+    from gateleg.ai.setup import CallDeadline
     from gateleg.ai.steps import Flow
 
 USUAL = "http://127.0.0.1:11434"
 
 
-class OllamaDialect:
+class OllamaDialect(ChatDialect, EmbeddingsDialect):
     """Builds and parses `/api/chat` and `/api/embed`."""
 
-    def build_request(self, model: str, request: ChatRequest, stream: bool) -> tuple[str, dict[str, Any]]:
-        """The path and body of a chat request."""
+    def build_request(self, model: str, request: ChatRequest, stream: bool) -> ApiRequest:
+        """A chat request."""
         if request.tool_choice not in ("auto", "none"):
             raise NotOffered("Ollama does not support tool_choice.", fix="Use tool_choice='auto'.")
         check_upload_provider(request, "ollama")
@@ -51,9 +60,9 @@ class OllamaDialect:
             ]
         if request.shape is not None:
             body["format"] = request.shape.schema
-        return "/api/chat", body
+        return ApiRequest("/api/chat", body)
 
-    def reply(self, body: dict[str, Any]) -> Reply:
+    def reply(self, body: dict[str, Any], request: ChatRequest) -> Reply:
         """Parse a whole reply."""
         message = body["message"]
         calls = tuple(ToolCall(*_call(call, number)) for number, call in enumerate(message.get("tool_calls") or ()))
@@ -70,14 +79,14 @@ class OllamaDialect:
         """Streams are lines of JSON."""
         return JsonLines()
 
-    def reader(self) -> OllamaReader:
+    def reader(self, request: ChatRequest) -> OllamaReader:
         """A reader for the lines of a reply."""
         return OllamaReader()
 
-    def embed(self, model: str, texts: Sequence[str], dimensions: int | None) -> tuple[str, dict[str, Any]]:
-        """The path and body of an embeddings request."""
+    def embed(self, model: str, texts: Sequence[str], dimensions: int | None, purpose: Purpose) -> ApiRequest:
+        """A request for embeddings."""
         body: dict[str, Any] = {"model": model, "input": list(texts), "truncate": True}
-        return "/api/embed", body | ({"dimensions": dimensions} if dimensions is not None else {})
+        return ApiRequest("/api/embed", body | ({"dimensions": dimensions} if dimensions is not None else {}))
 
     def embedded(self, body: dict[str, Any], count: int) -> Embedded:
         """The vectors of a response."""
@@ -96,7 +105,7 @@ class OllamaChat(RemoteChat):
         if not any(kind_of(file) == "image" for file in request.files):
             return
         if self._abilities is None:
-            body = yield from post_json(self.endpoint, "/api/show", {"model": self.model}, deadline)
+            body = yield from request_json(self.endpoint, ApiRequest("/api/show", {"model": self.model}), deadline)
             self._abilities = frozenset(map(str, body.get("capabilities") or ("vision",)))
         if "vision" not in self._abilities:
             raise NotOffered(
@@ -141,13 +150,13 @@ def _message(message: Message) -> dict[str, Any]:
 
 
 def _images(message: User) -> dict[str, list[str]]:
-    found: list[str] = []
+    images: list[str] = []
     for file in message.files:
         if isinstance(file, UploadedFile) or kind_of(file) not in ("image", "text"):
             raise file_error(file, "Ollama", "images and texts")
         if kind_of(file) == "image":
-            found.append(encoded(file))
-    return {"images": found} if found else {}
+            images.append(encoded(file))
+    return {"images": images} if images else {}
 
 
 def _call(call: dict[str, Any], number: int) -> tuple[str, str, str]:

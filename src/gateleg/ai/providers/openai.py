@@ -5,24 +5,33 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-import numpy as np
 import orjson
 
-from gateleg.ai.errors import InvalidModelResponse, NotOffered
-from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
-from gateleg.ai.providers.attachments import check_upload_provider, data_url, encoded, file_error, kind_of, with_texts
-from gateleg.ai.providers.protocol import Embedded
-from gateleg.ai.providers.remote import RemoteChat, read, send
+from gateleg.ai.errors import NotOffered
+from gateleg.ai.messages import (
+    Assistant,
+    ToolCall,
+    ToolResult,
+    UploadedFile,
+    User,
+    check_upload_provider,
+    data_url,
+    encoded,
+    file_error,
+    kind_of,
+    with_texts,
+)
+from gateleg.ai.provider import Embedded
+from gateleg.ai.providers.remote import ApiRequest, ChatDialect, EmbeddingsDialect, RemoteChat, matrix, read, send
 from gateleg.ai.replies import CallDelta, Delta, Reply, Usage
-from gateleg.net.http import ServerSentEvents
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.ai.chat_requests import ChatRequest
+    from gateleg.ai.chat_requests import ChatRequest, Purpose
     from gateleg.ai.messages import Attachment, Message, Tool
     from gateleg.ai.replies import Finish
-    from gateleg.ai.retry_policy import CallDeadline
+    from gateleg.ai.setup import CallDeadline
     from gateleg.ai.steps import Flow
 
 USUAL = "https://api.openai.com/v1"
@@ -30,15 +39,15 @@ _SOUNDS = {"audio/wav": "wav", "audio/x-wav": "wav", "audio/mpeg": "mp3", "audio
 _FINISHES: dict[str, Finish] = {"length": "length", "tool_calls": "tools", "function_call": "tools", "content_filter": "filtered"}
 
 
-class OpenAIDialect:
+class OpenAIDialect(ChatDialect, EmbeddingsDialect):
     """Builds and parses chat completions. `limit` is the endpoint's name for the maximum number of output tokens."""
 
     def __init__(self, limit: str = "max_tokens", default_limit: int | None = None) -> None:
         self.limit = limit
         self.default_limit = default_limit
 
-    def build_request(self, model: str, request: ChatRequest, stream: bool) -> tuple[str, dict[str, Any]]:
-        """The path and body of a chat request."""
+    def build_request(self, model: str, request: ChatRequest, stream: bool) -> ApiRequest:
+        """A request for a chat completion."""
         check_upload_provider(request, "openai")
         body: dict[str, Any] = {"model": model, "messages": [_message(message) for message in request.messages], "stream": stream}
         if stream:
@@ -53,9 +62,9 @@ class OpenAIDialect:
         if request.shape is not None:
             shape = {"name": request.shape.name, "schema": request.shape.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": shape}
-        return "/chat/completions", body
+        return ApiRequest("/chat/completions", body)
 
-    def reply(self, body: dict[str, Any]) -> Reply:
+    def reply(self, body: dict[str, Any], request: ChatRequest) -> Reply:
         """Parse a whole reply."""
         choice = body["choices"][0]
         message = choice["message"]
@@ -72,18 +81,14 @@ class OpenAIDialect:
             reasoning=message.get("reasoning_content") or message.get("reasoning") or "",
         )
 
-    def framing(self) -> ServerSentEvents:
-        """Streams are server-sent events."""
-        return ServerSentEvents()
-
-    def reader(self) -> OpenAIReader:
+    def reader(self, request: ChatRequest) -> OpenAIReader:
         """A reader for the chunks of a completion."""
         return OpenAIReader()
 
-    def embed(self, model: str, texts: Sequence[str], dimensions: int | None) -> tuple[str, dict[str, Any]]:
-        """The path and body of an embeddings request."""
+    def embed(self, model: str, texts: Sequence[str], dimensions: int | None, purpose: Purpose) -> ApiRequest:
+        """A request for embeddings."""
         body: dict[str, Any] = {"model": model, "input": list(texts), "encoding_format": "float"}
-        return "/embeddings", body | ({"dimensions": dimensions} if dimensions is not None else {})
+        return ApiRequest("/embeddings", body | ({"dimensions": dimensions} if dimensions is not None else {}))
 
     def embedded(self, body: dict[str, Any], count: int) -> Embedded:
         """The vectors of a response, ordered by index."""
@@ -129,19 +134,6 @@ class OpenAIReader:
             if choice.get("finish_reason"):
                 self.finish = _finish(choice["finish_reason"])
         return pieces
-
-
-def matrix(rows: list[list[float]], count: int) -> np.ndarray[Any, np.dtype[np.float32]]:
-    """Vectors as an array. Raises `InvalidModelResponse` if their number is wrong or their lengths differ."""
-    if len(rows) != count:
-        raise InvalidModelResponse(f"The response has {len(rows)} vectors for {count} texts.")
-    try:
-        found = np.asarray(rows, dtype=np.float32)
-    except ValueError:
-        raise InvalidModelResponse("The vectors of the response differ in length, or are not numbers.") from None
-    if found.ndim != 2 or not found.shape[1] or not np.isfinite(found).all():
-        raise InvalidModelResponse("The vectors of the response are empty, or contain values that are not numbers.")
-    return found
 
 
 def _message(message: Message) -> dict[str, Any]:
@@ -203,8 +195,8 @@ def _finish(reason: str | None, calls: bool = False, refused: bool = False) -> F
     return _FINISHES.get(reason or "", "tools" if calls else "stop")
 
 
-def _usage(found: dict[str, Any] | None) -> Usage:
-    if not found:
+def _usage(counts: dict[str, Any] | None) -> Usage:
+    if not counts:
         return Usage()
-    cached = (found.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
-    return Usage(input=found.get("prompt_tokens") or 0, output=found.get("completion_tokens") or 0, cached=cached)
+    cached = (counts.get("prompt_tokens_details") or {}).get("cached_tokens") or 0
+    return Usage(input=counts.get("prompt_tokens") or 0, output=counts.get("completion_tokens") or 0, cached=cached)

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from gateleg.ai.error_translation import ServiceError, read_error, translate_service_error
 from gateleg.ai.errors import NotOffered
-from gateleg.ai.messages import Assistant, ToolCall, ToolResult, UploadedFile, User
-from gateleg.ai.providers.attachments import check_upload_provider, data_url, file_error, kind_of, with_texts
-from gateleg.ai.providers.error_responses import error_for
+from gateleg.ai.messages import (
+    Assistant,
+    ToolCall,
+    ToolResult,
+    UploadedFile,
+    User,
+    check_upload_provider,
+    data_url,
+    file_error,
+    kind_of,
+    with_texts,
+)
+from gateleg.ai.providers.remote import ApiRequest, ChatDialect
 from gateleg.ai.replies import CallDelta, Delta, ReplyBuilder, Usage
-from gateleg.net.http import ServerSentEvents
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from gateleg.ai.chat_requests import ChatRequest
     from gateleg.ai.messages import Attachment, Message
     from gateleg.ai.replies import Finish, Reply
@@ -22,14 +35,14 @@ if TYPE_CHECKING:
 _STATUSES = {"rate_limit_exceeded": 429, "server_error": 500, "vector_store_timeout": 504}
 
 
-class ResponsesDialect:
+class ResponsesDialect(ChatDialect):
     """Builds and parses `/responses`. With `reasoning`, models return their encrypted reasoning before a tool call."""
 
     def __init__(self, *, reasoning: bool = False) -> None:
         self.reasoning = reasoning
 
-    def build_request(self, model: str, request: ChatRequest, stream: bool) -> tuple[str, dict[str, Any]]:
-        """The path and body of a request."""
+    def build_request(self, model: str, request: ChatRequest, stream: bool) -> ApiRequest:
+        """A request for a response."""
         check_upload_provider(request, "openai")
         if request.stop:
             raise NotOffered("The Responses API does not support stop sequences.", fix="Omit stop, or use openai:MODEL.")
@@ -49,22 +62,22 @@ class ResponsesDialect:
         if request.shape is not None:
             shape = {"type": "json_schema", "name": request.shape.name, "schema": request.shape.schema, "strict": False}
             body["text"] = {"format": shape}
-        return "/responses", body
+        return ApiRequest("/responses", body)
 
-    def reply(self, body: dict[str, Any]) -> Reply:
+    def reply(self, body: dict[str, Any], request: ChatRequest) -> Reply:
         """Parse a whole reply, as a stream of its items."""
-        reader, builder = self.reader(), ReplyBuilder()
+        reader, builder = self.reader(request), ReplyBuilder()
         for number, item in enumerate(body["output"]):
             for delta in reader.item(number, item):
                 builder.add(delta)
         reader.end(body)
         return builder.whole(reader.finish or "stop", reader.usage, reader.model)
 
-    def framing(self) -> ServerSentEvents:
-        """Streams are server-sent events."""
-        return ServerSentEvents()
+    def error(self, status: int, headers: Mapping[str, str], body: bytes) -> ServiceError:
+        """Parse an error. One in a stream has only a code."""
+        return _failure(body) if status == 200 else read_error(status, headers, body)
 
-    def reader(self) -> ResponsesReader:
+    def reader(self, request: ChatRequest) -> ResponsesReader:
         """A reader for the events of a stream."""
         return ResponsesReader()
 
@@ -101,7 +114,7 @@ class ResponsesReader:
             case "response.completed" | "response.incomplete" | "response.failed":
                 self.end(event["response"])
             case "error":
-                raise _failure(event)
+                raise translate_service_error(_failure(orjson.dumps(event)))
         return []
 
     def item(self, number: int, item: dict[str, Any]) -> list[Delta]:
@@ -121,7 +134,7 @@ class ResponsesReader:
         self.model = body.get("model") or self.model
         self.usage = _usage(body.get("usage"))
         if body.get("status") == "failed":
-            raise _failure(body.get("error") or {})
+            raise translate_service_error(_failure(orjson.dumps(body)))
         reason = (body.get("incomplete_details") or {}).get("reason")
         filtered = self._refused or reason == "content_filter"
         self.finish = "filtered" if filtered else "length" if reason else "tools" if self._calls else "stop"
@@ -139,8 +152,8 @@ class ResponsesReader:
 
     def _keep(self, item: dict[str, Any]) -> None:
         if item.get("encrypted_content"):
-            kept = {"type": "reasoning", "summary": item.get("summary") or [], "encrypted_content": item["encrypted_content"]}
-            self._thought = orjson.dumps(kept | ({"id": item["id"]} if item.get("id") else {})).decode()
+            thought = {"type": "reasoning", "summary": item.get("summary") or [], "encrypted_content": item["encrypted_content"]}
+            self._thought = orjson.dumps(thought | ({"id": item["id"]} if item.get("id") else {})).decode()
 
 
 def _items(message: Message) -> list[dict[str, Any]]:
@@ -172,13 +185,14 @@ def _file(file: Attachment | UploadedFile) -> dict[str, Any]:
     raise file_error(file, "OpenAI's Responses API", "images, PDF and texts")
 
 
-def _failure(error: dict[str, Any]) -> Exception:
-    code = str(error.get("code") or "")
-    return error_for(_STATUSES.get(code, 500), code, str(error.get("message") or ""))
+def _failure(body: bytes) -> ServiceError:
+    """The error of an event, or of a response that failed."""
+    error = read_error(200, {}, body)
+    return replace(error, status=_STATUSES.get(error.code, error.status))
 
 
-def _usage(found: dict[str, Any] | None) -> Usage:
-    if not found:
+def _usage(counts: dict[str, Any] | None) -> Usage:
+    if not counts:
         return Usage()
-    cached = (found.get("input_tokens_details") or {}).get("cached_tokens") or 0
-    return Usage(input=found.get("input_tokens") or 0, output=found.get("output_tokens") or 0, cached=cached)
+    cached = (counts.get("input_tokens_details") or {}).get("cached_tokens") or 0
+    return Usage(input=counts.get("input_tokens") or 0, output=counts.get("output_tokens") or 0, cached=cached)

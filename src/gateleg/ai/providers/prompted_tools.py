@@ -11,8 +11,7 @@ import orjson
 
 from gateleg.ai.chat_requests import AnswerSchema
 from gateleg.ai.errors import NotOffered
-from gateleg.ai.messages import Assistant, Attachment, Message, System, Tool, ToolResult, User
-from gateleg.ai.providers.attachments import kind_of, with_texts
+from gateleg.ai.messages import Assistant, Attachment, Message, System, Tool, ToolResult, User, kind_of, with_texts
 from gateleg.ai.replies import CallDelta, Delta, ReplyBuilder
 
 if TYPE_CHECKING:
@@ -86,14 +85,14 @@ class ToolReplyParser:
         if self._part != "unknown" or not self._raw:
             return []
         try:
-            found = orjson.loads(self._raw)
+            answer = orjson.loads(self._raw)
         except orjson.JSONDecodeError:
             return [Delta(text=self._raw)]
-        if not isinstance(found, dict):
+        if not isinstance(answer, dict):
             return [Delta(text=self._raw)]
-        if "tool" in found:
-            return [self._call(str(found["tool"]), orjson.dumps(found.get("arguments") or {}).decode())]
-        return [Delta(text=str(found["answer"]))] if found.get("answer") else []
+        if "tool" in answer:
+            return [self._call(str(answer["tool"]), orjson.dumps(answer.get("arguments") or {}).decode())]
+        return [Delta(text=str(answer["answer"]))] if answer.get("answer") else []
 
     def _begin(self) -> list[Delta]:
         if begun := _ANSWER.match(self._raw):

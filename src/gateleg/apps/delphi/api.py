@@ -23,12 +23,12 @@ from gateleg.apps.delphi.web.upload_reader import read_upload
 from gateleg.apps.delphi.web.uploaded_files import UploadLimits
 from gateleg.apps.delphi.web.views import CommentView, ConversationDetail, ConversationView, RunView, UploadView, result_view
 from gateleg.host import submitted_by
+from gateleg.host.actions.jobs import SubmissionResult
 from gateleg.host.errors import BadRequest, Unknown
 from gateleg.host.job_views import JobDetail, JobView
 from gateleg.jobs import Job, JobMissing
 from gateleg.jobs.submission import JobAttributes
 from gateleg.web.api.calls import ApiCall, Using
-from gateleg.web.api.jobs.lists import SubmissionResult
 from gateleg.web.api.pages import Cursor, Limit, Listing
 from gateleg.web.uploads import upload_folder, upload_slot
 

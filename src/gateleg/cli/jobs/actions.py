@@ -1,20 +1,21 @@
-"""`cancel` and `retry`.
-
-`submit`.
-
-The options of the commands that submit jobs: one for each attribute of a submission, as `gateleg.jobs.submission` declares them.
+"""`submit` and `submit-many`, and the options of commands that submit jobs: one for each attribute of a submission, as
+`gateleg.jobs.submission` declares them.
 """
 
 import functools
 import inspect
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 import typer
 
+from gateleg.cli.action_commands import perform_by_command
 from gateleg.cli.jobs.queue_connection import find_id, submitting_queue
 from gateleg.commands.opening import read_config, settings_from
 from gateleg.commands.options import AppOption, ConfigOption, JsonOption, PrefixOption, StoreOption
+from gateleg.commands.printing import MISUSED, fail
 from gateleg.jobs.submission import JobAttributes, RunAttributes
 
 
@@ -78,9 +79,9 @@ def submit(
     **attributes: Any,
 ) -> None:
     """Submit a job; prints its id."""
-    from gateleg.cli.jobs.formats import plain
     from gateleg.cli.jobs.inspection import print_updates
     from gateleg.commands.printing import print_json
+    from gateleg.host.actions.jobs import NewJob, SubmissionResult, submit_job
 
     given = read_config(config)
     settings = settings_from(settings_file, store=store, prefix=prefix)
@@ -89,10 +90,45 @@ def submit(
             attributes["dependencies"] = [find_id(opened, text) for text in attributes["dependencies"]]
         if "parent_job_id" in attributes:
             attributes["parent_job_id"] = find_id(opened, attributes["parent_job_id"])
-        answer = opened.submit(JobAttributes.read(attributes).submission(job_type, given, created_by="command line"))
+        new = NewJob(job_type=job_type, config=given, **JobAttributes.read(attributes).model_dump(exclude_unset=True))
+        answer, _ = perform_by_command(submit_job, settings, new, app=app, jobs=opened.context.jobs)
         if json:
-            print_json({"created": answer.created, "job": plain(answer.job)})
+            print_json(SubmissionResult.of(answer).model_dump(mode="json"))
         else:
             typer.echo(str(answer.job.job_id))
         if follow:
             print_updates(opened, answer.job.job_id)
+
+
+def submit_many(
+    document: Annotated[
+        str,
+        typer.Argument(help='A file with a JSON list of jobs: [{"job_type": ..., "config": {...}}]; - reads standard input.'),
+    ],
+    app: AppOption = None,
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    settings_file: ConfigOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Submit several jobs, which may depend on each other; prints their ids. If one of them is refused, none is submitted."""
+    from pydantic import ValidationError
+
+    from gateleg.commands.printing import print_json
+    from gateleg.host.actions.jobs import NewJobs, submit_jobs
+
+    try:
+        content = sys.stdin.read() if document == "-" else Path(document).read_text()
+        new = NewJobs.model_validate_json(f'{{"jobs": {content}}}')
+    except OSError as error:
+        fail(f"cannot read {document}: {error.strerror or error}", MISUSED)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        fail(f"{document} is not a list of jobs: {'.'.join(str(part) for part in problem['loc'][1:])} {problem['msg']}", MISUSED)
+    settings = settings_from(settings_file, store=store, prefix=prefix)
+    with submitting_queue(settings, app, new.jobs[0].job_type, new.jobs[0].config) as opened:
+        answers, _ = perform_by_command(submit_jobs, settings, new, app=app, jobs=opened.context.jobs)
+    if json:
+        print_json(submit_jobs.reply(answers).model_dump(mode="json"))
+    else:
+        typer.echo("\n".join(str(answer.job.job_id) for answer in answers))

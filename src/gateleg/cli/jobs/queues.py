@@ -1,4 +1,4 @@
-"""`pause`, `resume`, `drain`, `stats` and `workers`."""
+"""`stats` and `workers`."""
 
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
@@ -10,52 +10,7 @@ from gateleg.commands.opening import settings_from
 from gateleg.commands.options import AppOption, ConfigOption, JsonOption, PrefixOption, StoreOption
 
 if TYPE_CHECKING:
-    from gateleg.jobs import Queue
     from gateleg.jobs.monitor import QueueStats, Work
-
-QueueArgument = Annotated[str, typer.Argument(help="The queue's name.")]
-_BY = "command line"
-#: how many jobs are read to find queues
-_SAMPLE = 200
-
-
-def pause(
-    queue: QueueArgument,
-    store: StoreOption = None,
-    prefix: PrefixOption = None,
-    app: AppOption = None,
-    config: ConfigOption = None,
-) -> None:
-    """Start no more jobs of a queue; running jobs continue."""
-    with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
-        _warn_if_new(opened, queue)
-        typer.echo(f"{queue} is {opened.pause(queue, by=_BY).mode}")
-
-
-def resume(
-    queue: QueueArgument,
-    store: StoreOption = None,
-    prefix: PrefixOption = None,
-    app: AppOption = None,
-    config: ConfigOption = None,
-) -> None:
-    """Resume a paused or draining queue."""
-    with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
-        _warn_if_new(opened, queue)
-        typer.echo(f"{queue} is {opened.resume(queue, by=_BY).mode}")
-
-
-def drain(
-    queue: QueueArgument,
-    store: StoreOption = None,
-    prefix: PrefixOption = None,
-    app: AppOption = None,
-    config: ConfigOption = None,
-) -> None:
-    """Refuse new jobs for a queue; waiting jobs still run."""
-    with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
-        _warn_if_new(opened, queue)
-        typer.echo(f"{queue} is {opened.drain(queue, by=_BY).mode}")
 
 
 def stats(
@@ -71,7 +26,7 @@ def stats(
     from gateleg.commands.printing import print_json, print_rows
 
     with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
-        names = [queue] if queue else _queue_names(opened)
+        names = [queue] if queue else opened.queue_names()
         found = [opened.stats(name, minutes=minutes) for name in names]
     if json:
         print_json([asdict(one) for one in found])
@@ -80,29 +35,6 @@ def stats(
     types = [(one.queue, name, work) for one in found for name, work in one.by_type.items()]
     if types:
         print_rows([{"queue": name, "type": kind, **_work(work)} for name, kind, work in types])
-
-
-def _warn_if_new(opened: "Queue", queue: str) -> None:
-    """Warn on standard error about a queue that has neither jobs nor workers: its name may be misspelt, or be used later."""
-    from gateleg.model.types import did_you_mean
-
-    known = _queue_names(opened)
-    if queue not in known:
-        suggestion = did_you_mean(queue, known, otherwise=f"There are {', '.join(known)}.")
-        typer.echo(f"gateleg: no job and no worker uses the queue {queue} so far. {suggestion}", err=True)
-
-
-def _queue_names(opened: "Queue") -> list[str]:
-    """The queues with a stored state or a worker, and those of the jobs that wait longest and of the newest ones.
-
-    A queue that no worker serves is known by its jobs only, and is the one to be found when jobs do not start.
-    """
-    from gateleg.jobs import JobStatus
-
-    served = [name for one in opened.workers() for name in one.queues]
-    longest = opened.jobs_where(lambda job: job.in_status(status=JobStatus.PENDING), limit=_SAMPLE)
-    newest = opened.jobs_page(limit=_SAMPLE, internal=True)
-    return sorted({"default", *opened.states(), *served, *(job.queue for job in (*longest, *newest))})
 
 
 def _queue_row(found: "QueueStats") -> dict[str, str]:

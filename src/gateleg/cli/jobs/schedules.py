@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gateleg.cli.action_commands import add_actions, perform_by_command
 from gateleg.cli.jobs.actions import takes_options_of
 from gateleg.cli.jobs.queue_connection import opened_queue, submitting_queue
 from gateleg.commands.opening import read_config, settings_from
@@ -16,6 +17,7 @@ from gateleg.commands.options import (
     PrefixOption,
     StoreOption,
 )
+from gateleg.host.actions.queues import SCHEDULE_ACTIONS, NewSchedule, put_schedule
 from gateleg.jobs.submission import RunAttributes
 
 if TYPE_CHECKING:
@@ -96,48 +98,11 @@ def add(
     given = read_config(config)
     settings = settings_from(settings_file, store=store, prefix=prefix)
     with submitting_queue(settings, app, job_type, given) as opened:
-        submission = RunAttributes.read(attributes).submission(job_type, given)
-        made = opened.schedule(name, submission, cron=cron, every=every, timezone=timezone, max_delay=max_delay)
-    typer.echo(f"{name} runs next at {made.next_run_at:%Y-%m-%d %H:%M:%S} UTC")
+        when = {"cron": cron, "every": every, "timezone": timezone, "max_delay": max_delay}
+        attributes = RunAttributes.read(attributes).model_dump(exclude_unset=True)
+        new = NewSchedule.model_validate({"name": name, "job_type": job_type, "config": given} | when | attributes)
+        _, words = perform_by_command(put_schedule, settings, new, app=app, jobs=opened.context.jobs)
+    typer.echo(words)
 
 
-@app.command()
-def enable(
-    name: NameArgument,
-    store: StoreOption = None,
-    prefix: PrefixOption = None,
-    app: AppOption = None,
-    config: ConfigOption = None,
-) -> None:
-    """Enable a schedule. Runs that it missed are skipped."""
-    with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
-        made = opened.set_enabled(name, True)
-    typer.echo(f"{name} runs next at {made.next_run_at:%Y-%m-%d %H:%M:%S} UTC")
-
-
-@app.command()
-def disable(
-    name: NameArgument,
-    store: StoreOption = None,
-    prefix: PrefixOption = None,
-    app: AppOption = None,
-    config: ConfigOption = None,
-) -> None:
-    """Disable a schedule."""
-    with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
-        opened.set_enabled(name, False)
-    typer.echo(f"{name} is disabled")
-
-
-@app.command()
-def remove(
-    name: NameArgument,
-    store: StoreOption = None,
-    prefix: PrefixOption = None,
-    app: AppOption = None,
-    config: ConfigOption = None,
-) -> None:
-    """Remove a schedule."""
-    with opened_queue(settings_from(config, store=store, prefix=prefix), app) as opened:
-        opened.unschedule(name)
-    typer.echo(f"{name} was removed")
+add_actions(app, SCHEDULE_ACTIONS, "jobs schedules")

@@ -36,15 +36,10 @@ from gateleg.engine.expressions.nodes import (
 from gateleg.engine.values import as_decimal, decode_binary
 
 Wire = dict[str, Any]
-
-
 Relation = Callable[[Wire, Wire], bool]
-
 
 #: A path with resolved aliases.
 ResolvedPath = tuple[str | int, ...]
-
-
 NO_NAMES: Final[dict[str, str]] = {}
 
 
@@ -62,18 +57,18 @@ class CompiledCondition:
 
 def condition(node: Node, names: Names = NO_NAMES) -> CompiledCondition:
     """Compile a condition from its tree."""
-    found = list(paths_in(node, names))
-    return CompiledCondition(compile_condition(node, names), root_attributes(found), nested_attributes(found))
+    paths = list(paths_in(node, names))
+    return CompiledCondition(compile_condition(node, names), root_attributes(paths), nested_attributes(paths))
 
 
 def paths_in(node: Node, names: Names) -> "list[ResolvedPath]":
     """All resolved paths of a condition."""
-    found: list[ResolvedPath] = []
+    paths: list[ResolvedPath] = []
     waiting: list[Any] = [node]
     while waiting:
         part = waiting.pop()
         if isinstance(part, Path):
-            found.append(resolve(part, names))
+            paths.append(resolve(part, names))
         elif isinstance(part, And | Or):
             waiting.extend(part.parts)
         elif isinstance(part, Not):
@@ -86,7 +81,7 @@ def paths_in(node: Node, names: Names) -> "list[ResolvedPath]":
             waiting.extend((part.operand, *part.choices))
         elif isinstance(part, Call):
             waiting.extend(part.args)
-    return found
+    return paths
 
 
 def compile_condition(node: Node, names: Names = NO_NAMES) -> Test:
@@ -119,8 +114,8 @@ def compile_operand(operand: Operand, names: Names = NO_NAMES) -> Getter:
     inner = compile_operand(operand.args[0], names)
 
     def measure(item: Item, values: Values) -> dict[str, Any] | None:
-        found = inner(item, values)
-        return None if found is None else size(found)
+        value = inner(item, values)
+        return None if value is None else size(value)
 
     return measure
 
@@ -173,14 +168,18 @@ def _compare(node: Compare, names: Names) -> Test:
         keys = resolve(node.left, names)
         if len(keys) == 1:
             return _attribute_equals(str(keys[0]), node.right.name)
-    relation = RELATIONS[node.operator]
+    return _related(RELATIONS[node.operator], left, right)
+
+
+def _related(relation: Relation, left: Getter, right: Getter) -> Test:
+    """A relation between two values, which a missing one does not have."""
 
     def test(item: Item, values: Values) -> bool:
-        one = left(item, values)
-        if one is None:
+        value = left(item, values)
+        if value is None:
             return False
-        two = right(item, values)
-        return two is not None and relation(one, two)
+        other = right(item, values)
+        return other is not None and relation(value, other)
 
     return test
 
@@ -189,8 +188,8 @@ def _attribute_equals(name: str, placeholder: str) -> Test:
     equal = are_equal
 
     def test(item: Item, values: Values) -> bool:
-        found = item.get(name)
-        return found is not None and equal(found, values[placeholder])
+        value = item.get(name)
+        return value is not None and equal(value, values[placeholder])
 
     return test
 
@@ -199,9 +198,9 @@ def _differs(left: Getter, right: Getter) -> Test:
     """`<>` is the only comparison that a missing value satisfies."""
 
     def test(item: Item, values: Values) -> bool:
-        one = left(item, values)
-        two = right(item, values)
-        return one is None or two is None or not are_equal(one, two)
+        value = left(item, values)
+        other = right(item, values)
+        return value is None or other is None or not are_equal(value, other)
 
     return test
 
@@ -222,8 +221,8 @@ def _in(operand: Getter, choices: list[Getter]) -> Test:
         if value is None:
             return False
         for choice in choices:
-            found = choice(item, values)
-            if found is not None and are_equal(value, found):
+            candidate = choice(item, values)
+            if candidate is not None and are_equal(value, candidate):
                 return True
         return False
 
@@ -251,35 +250,21 @@ def _missing(node: Call, names: Names) -> Test:
 
 
 def _has_type(node: Call, names: Names) -> Test:
-    read, wanted = (compile_operand(arg, names) for arg in node.args)
+    read, read_type = (compile_operand(arg, names) for arg in node.args)
 
     def test(item: Item, values: Values) -> bool:
-        found, named = read(item, values), wanted(item, values)
-        return found is not None and named is not None and named.get("S") in found
+        value, named = read(item, values), read_type(item, values)
+        return value is not None and named is not None and named.get("S") in value
 
     return test
 
 
 def _relates(relation: Relation) -> Callable[[Call, Names], Test]:
-    def build(node: Call, names: Names) -> Test:
-        left, right = (compile_operand(arg, names) for arg in node.args)
-
-        def test(item: Item, values: Values) -> bool:
-            one = left(item, values)
-            if one is None:
-                return False
-            two = right(item, values)
-            return two is not None and relation(one, two)
-
-        return test
-
-    return build
+    return lambda node, names: _related(relation, *(compile_operand(arg, names) for arg in node.args))
 
 
 #: Longer binaries are not cached, because images and the like would fill the memory.
 _MAX_CACHED_CHARACTERS: Final = 1024
-
-
 _cached_decode = lru_cache(maxsize=4096)(decode_binary)
 
 
@@ -359,17 +344,9 @@ def _ordered(relation: Callable[[Any, Any], bool]) -> Relation:
 
 
 less = _ordered(lt)
-
-
 at_most = _ordered(le)
-
-
 greater = _ordered(gt)
-
-
 at_least = _ordered(ge)
-
-
 RELATIONS: Final[dict[str, Relation]] = {"=": are_equal, "<>": unequal, "<": less, "<=": at_most, ">": greater, ">=": at_least}
 
 
@@ -416,7 +393,6 @@ _FUNCTIONS: Final[dict[str, Callable[[Call, Names], Test]]] = {
     "contains": _relates(contains),
 }
 
-
 CONDITION_FUNCTIONS: Final = {
     "attribute_exists": 1,
     "attribute_not_exists": 1,
@@ -426,34 +402,17 @@ CONDITION_FUNCTIONS: Final = {
     "size": 1,
 }
 
-
 UPDATE_FUNCTIONS: Final = {"if_not_exists": 2, "list_append": 2}
-
-
 FUNCTIONS: Final = CONDITION_FUNCTIONS | UPDATE_FUNCTIONS
-
 
 #: DynamoDB's limit of operators and functions in one expression.
 MAX_OPERATORS: Final = 300
-
-
 TYPES: Final = frozenset({"S", "N", "B", "SS", "NS", "BS", "BOOL", "NULL", "L", "M"})
-
-
 SCALARS: Final = frozenset({"S", "N", "B"})
-
-
 TEXTS: Final = frozenset({"S", "B"})
-
-
 SIZED: Final = TYPES - {"N", "BOOL", "NULL"}
-
-
 NUMBER: Final = frozenset({"N"})
-
-
 LIST: Final = frozenset({"L"})
-
 
 #: Result types that depend on the function alone.
 _RESULTS = {"size": "N", "list_append": "L"}
@@ -495,10 +454,10 @@ def constant(operand: Operand, values: Values) -> dict[str, Any] | None:
 
 def defined(value: Value, values: Values) -> dict[str, Any]:
     """The value of a placeholder."""
-    found: dict[str, Any] | None = values.get(value.name)
-    if found is None:
+    content: dict[str, Any] | None = values.get(value.name)
+    if content is None:
         raise InvalidExpression(f"An expression attribute value used in expression is not defined; attribute value: {value.name}")
-    return found
+    return content
 
 
 def constant_type(operand: Operand, values: Values) -> str | None:
@@ -511,14 +470,14 @@ def constant_type(operand: Operand, values: Values) -> str | None:
 
 def check_type(operator: str, operand: Operand, allowed: frozenset[str], values: Values) -> None:
     """Refuse an operand of a type that the operator or function does not accept."""
-    found = constant_type(operand, values)
-    if found is not None and found not in allowed:
-        raise wrong_type(operator, found)
+    tag = constant_type(operand, values)
+    if tag is not None and tag not in allowed:
+        raise wrong_type(operator, tag)
 
 
-def wrong_type(operator: str, found: str) -> InvalidExpression:
+def wrong_type(operator: str, tag: str) -> InvalidExpression:
     """The error for an operand of a wrong type."""
-    return InvalidExpression(f"Incorrect operand type for operator or function; operator or function: {operator}, operand type: {found}")
+    return InvalidExpression(f"Incorrect operand type for operator or function; operator or function: {operator}, operand type: {tag}")
 
 
 def require_path(call: Call) -> None:
@@ -528,8 +487,6 @@ def require_path(call: Call) -> None:
 
 
 MAX_DEPTH: Final = 32
-
-
 MAX_INDEX: Final = 2**31 - 1
 
 

@@ -103,13 +103,13 @@ def _joined(nodes: list[Node], operator: str | None) -> CompiledCondition | None
 def _node(name: str, operator: str, operands: list[Wire]) -> Node:
     """A legacy comparison as a condition."""
     path = Path((name,))
-    given = tuple(Literal(operand) for operand in operands)
+    values = tuple(Literal(operand) for operand in operands)
     if operator in _COMPARATORS:
-        return Compare(_COMPARATORS[operator], path, given[0])
+        return Compare(_COMPARATORS[operator], path, values[0])
     if operator == "BETWEEN":
-        return Between(path, *given)
+        return Between(path, *values)
     if operator == "IN":
-        return In(path, given)
+        return In(path, values)
     if operator == "NULL":
         return Call("attribute_not_exists", (path,))
     exists = Call("attribute_exists", (path,))
@@ -117,8 +117,8 @@ def _node(name: str, operator: str, operands: list[Wire]) -> Node:
         return exists
     if operator == "NOT_CONTAINS":
         # Unlike NOT, this is false for a missing attribute.
-        return And((exists, Not(Call("contains", (path, *given)))))
-    return Call("begins_with" if operator == "BEGINS_WITH" else "contains", (path, *given))
+        return And((exists, Not(Call("contains", (path, *values)))))
+    return Call("begins_with" if operator == "BEGINS_WITH" else "contains", (path, *values))
 
 
 def _condition(member: str, name: str, entry: Mapping[str, Any]) -> tuple[str, list[Wire]]:
@@ -168,8 +168,8 @@ def _expectation(name: str, entry: Mapping[str, Any]) -> Node:
             raise invalid_parameter(f"Value cannot be used when Exists is false for Attribute: {name}")
         return _node(name, "NULL", [])
     if value is None:
-        given = "null" if exists is None else "true"
-        raise invalid_parameter(f"Value must be provided when Exists is {given} for Attribute: {name}")
+        stated = "null" if exists is None else "true"
+        raise invalid_parameter(f"Value must be provided when Exists is {stated} for Attribute: {name}")
     return _node(name, "EQ", [validate(value)])
 
 
@@ -185,11 +185,11 @@ def _compared(name: str, entry: Mapping[str, Any]) -> Node:
     return _node(name, operator, operands)
 
 
-def read_attribute_updates(given: Mapping[str, Any]) -> updates.CompiledUpdate:
+def read_attribute_updates(attributes: Mapping[str, Any]) -> updates.CompiledUpdate:
     """The update of AttributeUpdates; even an empty one creates the item."""
-    check_attribute_names(given)
-    steps = tuple(_attribute_step(name, entry) for name, entry in given.items())
-    creates_item = not given or any((entry.get("Action") or "PUT") != "DELETE" for entry in given.values())
+    check_attribute_names(attributes)
+    steps = tuple(_attribute_step(name, entry) for name, entry in attributes.items())
+    creates_item = not attributes or any((entry.get("Action") or "PUT") != "DELETE" for entry in attributes.values())
     return updates.build_update(steps, creates_item=creates_item)
 
 

@@ -55,17 +55,32 @@ from gateleg.plain import is_plain
 
 T = TypeVar("T")
 
-
 #: Expressions to cache, and name bindings of each.
 MAX_CACHED: Final = 2048
-
-
 MAX_CACHED_BINDINGS: Final = 64
 
+#: DynamoDB's limit for a placeholder, including its `#` or `:`.
+MAX_PLACEHOLDER: Final = 255
+_PLACEHOLDER = re.compile(r"[#:][A-Za-z0-9_]+")
 
+#: The order in which DynamoDB reads the legacy parameters, all before the expressions; KeyConditions come last.
+_LEGACY_ORDER: Final = ("AttributeUpdates", "Expected", "QueryFilter", "AttributesToGet", "ScanFilter")
+
+#: The order in which DynamoDB reads expressions.
+_READING_ORDER: Final = ("UpdateExpression", "ConditionExpression", "KeyConditionExpression", "FilterExpression", "ProjectionExpression")
+
+#: The field of `Prepared` for each expression; a key condition is filled in when everything else is checked.
+_MEMBERS: Final = {
+    "UpdateExpression": "update",
+    "ConditionExpression": "condition",
+    "FilterExpression": "filter",
+    "ProjectionExpression": "projection",
+    "KeyConditionExpression": "template",
+}
+
+#: Parameters whose error for excessive size includes the size.
+_REPORTS_SIZE: Final = frozenset({"ConditionExpression", "FilterExpression"})
 _PLAIN = is_plain("request_plans")
-
-
 _EMPTY: Final[dict[str, Any]] = {}
 
 
@@ -126,6 +141,36 @@ def prepare_unchecked(request: Mapping[str, Any], operation: str) -> Prepared | 
     return plan.fill(request.get("ExpressionAttributeValues")) if plan is not None and len(request) == plan.members else None
 
 
+def check_parameters(request: Mapping[str, Any], operation: str) -> None:
+    """Refuse expressions together with legacy parameters, and placeholders or a ConditionalOperator that nothing uses.
+
+    DynamoDB looks at this before it looks at keys and items.
+    """
+    form = EXPRESSION_PARAMETERS[operation]
+    expressions = [name for name in form.expressions if request.get(name) is not None]
+    legacy = [] if form.legacy_names.isdisjoint(request) else [name for name in form.legacy if request.get(name) is not None]
+    if expressions and legacy:
+        if "KeyConditionExpression" not in expressions and "KeyConditions" in legacy:
+            legacy.remove("KeyConditions")
+        if legacy:
+            raise validation(
+                "Can not use both expression and non-expression parameters in the same request: "
+                f"Non-expression parameters: {{{', '.join(legacy)}}} Expression parameters: {{{', '.join(expressions)}}}"
+            )
+    if not expressions and request.get("ExpressionAttributeNames") is not None:
+        raise validation("ExpressionAttributeNames can only be specified when using expressions")
+    if request.get("ExpressionAttributeValues") is not None:
+        _check_values_used(form, request)
+    if "ConditionalOperator" in legacy:
+        _check_conditional_operator(request)
+
+
+def check_legacy(request: Mapping[str, Any], operation: str) -> None:
+    """Check what DynamoDB checks before an ExclusiveStartKey: mutually exclusive parameters, and legacy parameters."""
+    check_parameters(request, operation)
+    _read_legacy(request, EXPRESSION_PARAMETERS[operation].legacy_names)
+
+
 @dataclass(frozen=True, slots=True)
 class RequestPlan:
     """What requests of one form have in common: only the values are left to check."""
@@ -138,12 +183,12 @@ class RequestPlan:
     #: how many members the request has, if all of them count for its form; 0 if others are present
     members: int = 0
 
-    def fill(self, given: dict[str, Any] | None) -> Prepared | None:
+    def fill(self, wire_values: dict[str, Any] | None) -> Prepared | None:
         """The result with other values; None if these need the full checks."""
-        if given is None:
+        if wire_values is None:
             return self.prepared
         sizes: dict[str, int] = {}
-        values, size = _canonical(given, sizes)
+        values, size = _canonical(wire_values, sizes)
         for expression in self.restricting:
             if not expression.accepts_present(values):
                 return None
@@ -171,117 +216,112 @@ def _read(request: Mapping[str, Any], operation: str) -> tuple[Prepared, Request
     """Prepare a request without the cache, with all checks in DynamoDB's order."""
     check_parameters(request, operation)
     form = EXPRESSION_PARAMETERS[operation]
-    found = _read_legacy(request, form.legacy_names)
+    members = _read_legacy(request, form.legacy_names)
     if operation == "Query" and request.get("KeyConditions") is None and request.get("KeyConditionExpression") is None:
         raise _no_key_condition()
     names = _checked_names(request.get("ExpressionAttributeNames"))
     values, size = _checked_values(request.get("ExpressionAttributeValues"))
-    expressions = _read_expressions(request, form.reading_order, names, values, found)
-    template: KeyTemplate | None = found.pop("template", None)
+    expressions = _read_expressions(request, form.reading_order, names, values, members)
+    template: KeyTemplate | None = members.pop("template", None)
     if template is not None:
-        found["key_condition"] = template.fill(values)
+        members["key_condition"] = template.fill(values)
     elif operation == "Query":
-        found["key_condition"] = legacy.read_key_conditions(request["KeyConditions"])
-    prepared = Prepared(values, size, **found)
+        members["key_condition"] = legacy.read_key_conditions(request["KeyConditions"])
+    prepared = Prepared(values, size, **members)
     restricting = tuple(expression for expression in expressions if expression.restricts_values)
     like = prepared._replace(values=_EMPTY, size=0, key_condition=None)
     return prepared, RequestPlan(like, restricting, template, form.members_of(request))
-
-
-def check_legacy(request: Mapping[str, Any], operation: str) -> None:
-    """Check what DynamoDB checks before an ExclusiveStartKey: mutually exclusive parameters, and legacy parameters."""
-    check_parameters(request, operation)
-    _read_legacy(request, EXPRESSION_PARAMETERS[operation].legacy_names)
 
 
 def _no_key_condition() -> EngineError:
     return validation("Either the KeyConditions or KeyConditionExpression parameter must be specified in the request.")
 
 
-#: The order in which DynamoDB reads the legacy parameters, all before the expressions; KeyConditions come last.
-_LEGACY_ORDER: Final = ("AttributeUpdates", "Expected", "QueryFilter", "AttributesToGet", "ScanFilter")
+def _check_values_used(form: "ExpressionParameters", request: Mapping[str, Any]) -> None:
+    users = form.with_values
+    if users and all(request.get(name) is None for name in users):
+        verb = "are" if len(users) > 1 else "is"
+        raise validation(f"ExpressionAttributeValues can only be specified when using expressions: {' and '.join(users)} {verb} null")
+
+
+def _check_conditional_operator(request: Mapping[str, Any]) -> None:
+    conditions = request.get("Expected") or request.get("QueryFilter") or request.get("ScanFilter")
+    if not conditions:
+        raise validation("ConditionalOperator cannot be used without Filter or Expected")
+    if len(conditions) < 2:
+        raise validation("ConditionalOperator can only be used when Filter or Expected has two or more elements")
 
 
 def _read_legacy(request: Mapping[str, Any], parameters: frozenset[str]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    members: dict[str, Any] = {}
     operator = request.get("ConditionalOperator")
     for parameter in _LEGACY_ORDER:
-        given = request.get(parameter) if parameter in parameters else None
-        if given is None:
+        content = request.get(parameter) if parameter in parameters else None
+        if content is None:
             continue
         if parameter == "AttributeUpdates":
-            found["update"] = legacy.read_attribute_updates(given)
+            members["update"] = legacy.read_attribute_updates(content)
         elif parameter == "Expected":
-            found["condition"] = legacy.read_expected(given, operator)
+            members["condition"] = legacy.read_expected(content, operator)
         elif parameter in ("QueryFilter", "ScanFilter"):
-            found["filter"] = legacy.read_filter(parameter, given, operator)
+            members["filter"] = legacy.read_filter(parameter, content, operator)
         else:
-            found["projection"] = legacy.read_attributes_to_get(given)
-    return found
+            members["projection"] = legacy.read_attributes_to_get(content)
+    return members
 
 
 def _read_expressions(
-    request: Mapping[str, Any], parameters: tuple[str, ...], names: Names, values: Values, found: dict[str, Any]
+    request: Mapping[str, Any], parameters: tuple[str, ...], names: Names, values: Values, members: dict[str, Any]
 ) -> "tuple[Expression[Any], ...]":
-    """Add the compiled expressions to `found`."""
+    """Add the compiled expressions to `members`."""
     expressions = []
     for parameter in parameters:
         text = request.get(parameter)
         if text is not None:
             expression = read(parameter, text)
-            found[_MEMBERS[parameter]] = expression.bind(names, values)
+            members[_MEMBERS[parameter]] = expression.bind(names, values)
             expressions.append(expression)
     _check_used("ExpressionAttributeNames", names, {name for expression in expressions for name in expression.names})
     _check_used("ExpressionAttributeValues", values, {name for expression in expressions for name in expression.values})
     return tuple(expressions)
 
 
-#: The field of `Prepared` for each expression; a key condition is filled in when everything else is checked.
-_MEMBERS: Final = {
-    "UpdateExpression": "update",
-    "ConditionExpression": "condition",
-    "FilterExpression": "filter",
-    "ProjectionExpression": "projection",
-    "KeyConditionExpression": "template",
-}
-
-
-def _check_used(parameter: str, given: Mapping[str, Any], used: set[str]) -> None:
-    if len(used) != len(given):
-        unused = [key for key in given if key not in used]
+def _check_used(parameter: str, placeholders: Mapping[str, Any], used: set[str]) -> None:
+    if len(used) != len(placeholders):
+        unused = [key for key in placeholders if key not in used]
         raise validation(f"Value provided in {parameter} unused in expressions: keys: {{{', '.join(unused)}}}")
 
 
-def _checked_names(given: Mapping[str, str] | None) -> Names:
-    if given is None:
+def _checked_names(names: Mapping[str, str] | None) -> Names:
+    if names is None:
         return _EMPTY
-    if not given:
+    if not names:
         raise validation("ExpressionAttributeNames must not be empty")
-    for key in given:
+    for key in names:
         _check_placeholder("ExpressionAttributeNames", "#", key)
-    for key, name in given.items():
+    for key, name in names.items():
         fault = name_fault(name)
         if fault is not None:
             raise validation(f"ExpressionAttributeNames contains invalid value: {fault} for key {key}")
-    return given
+    return names
 
 
-def _checked_values(given: dict[str, Any] | None) -> tuple[Values, int]:
-    if given is None:
+def _checked_values(values: dict[str, Any] | None) -> tuple[Values, int]:
+    if values is None:
         return _EMPTY, 0
-    if not given:
+    if not values:
         raise validation("ExpressionAttributeValues must not be empty")
-    for key in given:
+    for key in values:
         _check_placeholder("ExpressionAttributeValues", ":", key)
-    return _canonical(given)
+    return _canonical(values)
 
 
-def _canonical(given: dict[str, Any], sizes: dict[str, int] | None = None) -> tuple[Values, int]:
+def _canonical(values: dict[str, Any], sizes: dict[str, int] | None = None) -> tuple[Values, int]:
     """Values in canonical form, and their total size."""
     try:
-        return canonicalize_item(given, sizes)
+        return canonicalize_item(values, sizes)
     except EngineError:
-        for key, value in given.items():
+        for key, value in values.items():
             _check_value(key, value)
         raise
 
@@ -300,13 +340,6 @@ def _check_value(key: str, value: Any) -> None:
         raise (InvalidValueError(wrapped, detail) if detail == NESTED or detail.endswith(EMPTY_SET) else validation(wrapped)) from None
 
 
-#: DynamoDB's limit for a placeholder, including its `#` or `:`.
-MAX_PLACEHOLDER: Final = 255
-
-
-_PLACEHOLDER = re.compile(r"[#:][A-Za-z0-9_]+")
-
-
 def _check_placeholder(parameter: str, mark: str, key: str) -> None:
     size = text_size(key)
     if size > MAX_PLACEHOLDER:
@@ -314,10 +347,6 @@ def _check_placeholder(parameter: str, mark: str, key: str) -> None:
         raise validation(f"{parameter} contains invalid key: The expression attribute map contains a key that is too long;{detail}")
     if key[:1] != mark or not _PLACEHOLDER.fullmatch(key):
         raise validation(f'{parameter} contains invalid key: Syntax error; key: "{key}"')
-
-
-#: The order in which DynamoDB reads expressions.
-_READING_ORDER: Final = ("UpdateExpression", "ConditionExpression", "KeyConditionExpression", "FilterExpression", "ProjectionExpression")
 
 
 @dataclass(frozen=True)
@@ -357,13 +386,8 @@ class ExpressionParameters:
 
 
 _PROJECTED = ExpressionParameters(("ProjectionExpression",), ("AttributesToGet",))
-
-
 _CONDITIONAL = ExpressionParameters(("ConditionExpression",), ("Expected", "ConditionalOperator"))
-
-
 _CHECKED = ExpressionParameters(("ConditionExpression",))
-
 
 #: By operation; then by the member names of batches and transactions.
 EXPRESSION_PARAMETERS: Final[dict[str, ExpressionParameters]] = {
@@ -388,51 +412,11 @@ EXPRESSION_PARAMETERS: Final[dict[str, ExpressionParameters]] = {
     "Update": ExpressionParameters(("UpdateExpression", "ConditionExpression")),
 }
 
-
 #: All parameters that concern expressions; a request without any of them is not checked.
 PARAMETERS: Final = frozenset(name for form in EXPRESSION_PARAMETERS.values() for name in (*form.expressions, *form.legacy)) | {
     "ExpressionAttributeNames",
     "ExpressionAttributeValues",
 }
-
-
-def check_parameters(request: Mapping[str, Any], operation: str) -> None:
-    """Refuse expressions together with legacy parameters, and placeholders or a ConditionalOperator that nothing uses.
-
-    DynamoDB looks at this before it looks at keys and items.
-    """
-    form = EXPRESSION_PARAMETERS[operation]
-    given = [name for name in form.expressions if request.get(name) is not None]
-    legacy = [] if form.legacy_names.isdisjoint(request) else [name for name in form.legacy if request.get(name) is not None]
-    if given and legacy:
-        if "KeyConditionExpression" not in given and "KeyConditions" in legacy:
-            legacy.remove("KeyConditions")
-        if legacy:
-            raise validation(
-                "Can not use both expression and non-expression parameters in the same request: "
-                f"Non-expression parameters: {{{', '.join(legacy)}}} Expression parameters: {{{', '.join(given)}}}"
-            )
-    if not given and request.get("ExpressionAttributeNames") is not None:
-        raise validation("ExpressionAttributeNames can only be specified when using expressions")
-    if request.get("ExpressionAttributeValues") is not None:
-        _check_values_used(form, request)
-    if "ConditionalOperator" in legacy:
-        _check_conditional_operator(request)
-
-
-def _check_values_used(form: ExpressionParameters, request: Mapping[str, Any]) -> None:
-    users = form.with_values
-    if users and all(request.get(name) is None for name in users):
-        verb = "are" if len(users) > 1 else "is"
-        raise validation(f"ExpressionAttributeValues can only be specified when using expressions: {' and '.join(users)} {verb} null")
-
-
-def _check_conditional_operator(request: Mapping[str, Any]) -> None:
-    conditions = request.get("Expected") or request.get("QueryFilter") or request.get("ScanFilter")
-    if not conditions:
-        raise validation("ConditionalOperator cannot be used without Filter or Expected")
-    if len(conditions) < 2:
-        raise validation("ConditionalOperator can only be used when Filter or Expected has two or more elements")
 
 
 @dataclass(slots=True)
@@ -456,20 +440,20 @@ class Expression(Generic[T]):
     def bind(self, names: Names, values: Values) -> T:
         """The compiled expression for a request's names, after checking its values."""
         key = tuple([names.get(name) for name in self.names])
-        found = self.bound.get(key)
+        bound = self.bound.get(key)
         try:
-            if found is None:
+            if bound is None:
                 self.check(names, values)
-                found = self.build(names)
+                bound = self.build(names)
                 if is_cacheable(names):
                     if len(self.bound) >= MAX_CACHED_BINDINGS:
                         self.bound.clear()
-                    self.bound[key] = found
+                    self.bound[key] = bound
             elif not self.accepts(values):
                 self.check(names, values)
         except InvalidExpression as fault:
             raise invalid(self.parameter, fault) from None
-        return found
+        return bound
 
     def accepts(self, values: Values) -> bool:
         """Whether the values are certainly valid; `check` finds the error if they are not."""
@@ -506,10 +490,6 @@ def is_cacheable(names: Names) -> bool:
 def invalid(parameter: str, fault: InvalidExpression) -> EngineError:
     """The error for an invalid expression."""
     return validation(f"Invalid {parameter}: {fault.message}")
-
-
-#: Parameters whose error for excessive size includes the size.
-_REPORTS_SIZE: Final = frozenset({"ConditionExpression", "FilterExpression"})
 
 
 @lru_cache(maxsize=MAX_CACHED)
@@ -559,7 +539,7 @@ def _condition_expression(parameter: str, source: ConditionSource, build: Callab
         parameter,
         names,
         values,
-        lambda given, filled: rules.check_condition_references(source, given, filled),
+        lambda bindings, filled: rules.check_condition_references(source, bindings, filled),
         build,
         tuple(requirements.types),
         tuple(requirements.bounds),
@@ -575,8 +555,8 @@ def _read_update(parameter: str, text: str) -> Expression[CompiledUpdate]:
         parameter,
         names,
         values,
-        lambda given, filled: rules.check_update_references(source, given, filled),
-        lambda given: update(source.actions, given),
+        lambda bindings, filled: rules.check_update_references(source, bindings, filled),
+        lambda bindings: update(source.actions, bindings),
         tuple(_update_value_types(source)),
     )
 
@@ -600,10 +580,10 @@ def _read_projection(parameter: str, text: str) -> Expression[Projection]:
     check_spelling(paths)
     names, values = _used(paths)
 
-    def check(given: Names, filled: Values) -> None:
-        check_disjoint([resolve(path, given) for path in paths])
+    def check(bindings: Names, filled: Values) -> None:
+        check_disjoint([resolve(path, bindings) for path in paths])
 
-    return Expression(parameter, names, values, check, lambda given: projection(resolve(path, given) for path in paths))
+    return Expression(parameter, names, values, check, lambda bindings: projection(resolve(path, bindings) for path in paths))
 
 
 _READERS: Final[dict[str, Callable[[str, str], Expression[Any]]]] = {

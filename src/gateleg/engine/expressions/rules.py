@@ -171,9 +171,9 @@ def _check_condition_call(call: Call, values: Values) -> None:
     elif call.name == "size":
         check_type(call.name, call.args[0], SIZED, values)
     elif call.name == "attribute_type":
-        found = constant_type(call.args[1], values)
-        if found != "S":
-            raise wrong_type(call.name, found or _ANY_TYPE)
+        tag = constant_type(call.args[1], values)
+        if tag != "S":
+            raise wrong_type(call.name, tag or _ANY_TYPE)
         check_type_name(constant(call.args[1], values))
 
 
@@ -282,7 +282,8 @@ def _check_update_call(call: Call | Arithmetic, values: Values) -> None:
 
 
 _OPERATORS: Final = {"=": "EQ", "<": "LT", "<=": "LE", ">": "GT", ">=": "GE"}
-_MIRRORED: Final = {"=": "=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
+#: Each operator of a comparison as it is with the operands exchanged.
+MIRRORED: Final = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,13 +307,13 @@ class KeyTemplate:
         """The key condition with a request's values."""
         if self.refusal is not None:
             raise validation(self.refusal)
-        return KeyCondition({name: (operator, [_value(part, values) for part in given]) for name, operator, given in self.parts})
+        return KeyCondition({name: (operator, [_value(part, values) for part in parts]) for name, operator, parts in self.parts})
 
 
 def _value(operand: Operand, values: Values) -> dict[str, Any]:
-    found = constant(operand, values)
-    assert found is not None, "only values and literals are kept"
-    return found
+    value = constant(operand, values)
+    assert value is not None, "only values and literals are kept"
+    return value
 
 
 class _Refusal(Exception):
@@ -324,13 +325,13 @@ def key_template(root: Node, names: Names) -> KeyTemplate:
     parts: dict[str, tuple[str, tuple[Operand, ...]]] = {}
     try:
         for node in _clauses(root):
-            name, operator, given = _part(node, names)
+            name, operator, values = _part(node, names)
             if name in parts:
                 raise _Refusal("Invalid KeyConditionExpression: KeyConditionExpressions must only contain one condition per key")
-            parts[name] = (operator, given)
+            parts[name] = (operator, values)
     except _Refusal as refusal:
         return KeyTemplate((), str(refusal))
-    return KeyTemplate(tuple((name, operator, given) for name, (operator, given) in parts.items()))
+    return KeyTemplate(tuple((name, operator, values) for name, (operator, values) in parts.items()))
 
 
 def _clauses(root: Node) -> list[Compare | Between | Call]:
@@ -352,12 +353,12 @@ def _invalid_operator(operator: str) -> _Refusal:
 
 
 def _part(node: Compare | Between | Call, names: Names) -> tuple[str, str, tuple[Operand, ...]]:
-    given = operands(node)
+    parts = operands(node)
     operator = operator_of(node)
-    if not isinstance(node, Compare) and not isinstance(given[0], Path):
+    if not isinstance(node, Compare) and not isinstance(parts[0], Path):
         raise _Refusal(f"Invalid condition in KeyConditionExpression: {operator} operator must have the key attribute as its first operand")
     place: int | None = None
-    for index, operand in enumerate(given):
+    for index, operand in enumerate(parts):
         if isinstance(operand, Call):
             raise _Refusal("KeyConditionExpressions cannot contain nested operations")
         if isinstance(operand, Path):
@@ -368,12 +369,12 @@ def _part(node: Compare | Between | Call, names: Names) -> tuple[str, str, tuple
             place = index
     if place is None:
         raise _Refusal("Invalid condition in KeyConditionExpression: No key attribute specified")
-    path = given[place]
+    path = parts[place]
     assert isinstance(path, Path)
     name = str(resolve(path, names)[0])
-    others = tuple(operand for operand in given if isinstance(operand, Value | Literal))
+    others = tuple(operand for operand in parts if isinstance(operand, Value | Literal))
     if isinstance(node, Compare):
-        return name, _OPERATORS[operator if place == 0 else _MIRRORED[operator]], others
+        return name, _OPERATORS[operator if place == 0 else MIRRORED[operator]], others
     return name, "BETWEEN" if isinstance(node, Between) else "BEGINS_WITH", others
 
 

@@ -12,7 +12,7 @@ from gateleg.engine.expressions.conditions import NO_NAMES, ResolvedPath, compil
 from gateleg.engine.expressions.grammar import END, SYMBOL, TokenCursor
 from gateleg.engine.expressions.nodes import Action, Add, Arithmetic, Call, Getter, Item, Names, Operand, Path, Remove, Set, Value, Values
 from gateleg.engine.expressions.rules import ExpressionSize, expression_size
-from gateleg.engine.values import EXACT, as_decimal, format_decimal, validate
+from gateleg.engine.values import EXACT, OVERFLOW, as_decimal, format_decimal, validate
 from gateleg.plain import is_plain
 
 _PLAIN = is_plain("flat_updates")
@@ -66,13 +66,13 @@ def projection(paths: Iterable[ResolvedPath]) -> Projection:
 
 
 def _members(members: dict[str, Any], tree: Tree) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+    chosen: dict[str, Any] = {}
     for name, below in tree.items():
         value = members.get(name)
         part = value if value is None or below is None else _part(value, below)
         if part is not None:
-            found[name] = part
-    return found
+            chosen[name] = part
+    return chosen
 
 
 def _part(value: dict[str, Any], tree: Tree) -> dict[str, Any] | None:
@@ -83,20 +83,19 @@ def _part(value: dict[str, Any], tree: Tree) -> dict[str, Any] | None:
     items = value.get("L")
     if items is None:
         return None
-    found = []
+    parts = []
     for index in sorted(tree):
         below = tree[index]
         if index < len(items):
             part = items[index] if below is None else _part(items[index], below)
             if part is not None:
-                found.append(part)
-    return {"L": found} if found else None
+                parts.append(part)
+    return {"L": parts} if parts else None
 
 
 INVALID_PATH = "The document path provided in the update expression is invalid for update"
 MISSING = "The provided expression refers to an attribute that does not exist in the item"
 WRONG_TYPE = "An operand in the update expression has an incorrect data type"
-OVERFLOW = "Number overflow. Attempting to store a number with magnitude larger than supported range"
 
 #: Integers with fewer characters than this have a sum of at most 38 digits.
 SAFE_DIGITS = 38
@@ -168,8 +167,8 @@ class CompiledUpdate:
         for name in self._removed:
             new.pop(name, None)
         for name, operand, write in self._computed:
-            found = operand(item, values)
-            value = None if found is None else write(item.get(name), found)
+            result = operand(item, values)
+            value = None if result is None else write(item.get(name), result)
             if value is not None:
                 new[name] = value
             else:
@@ -190,30 +189,39 @@ def build_update(steps: tuple[UpdateStep, ...], read: Iterable[ResolvedPath] = (
     """An update of compiled steps, with the paths that these read."""
     written = projection(step.keys for step in steps)
     whole = {str(step.keys[0]): step for step in steps if len(step.keys) == 1}
-    given = {name: step.placeholder for name, step in whole.items() if step.placeholder is not None}
+    placeholders = {name: step.placeholder for name, step in whole.items() if step.placeholder is not None}
     removed = tuple(name for name, step in whole.items() if step.operand is None)
     computed = tuple(
         (name, step.operand, step.write) for name, step in whole.items() if step.operand is not None and step.placeholder is None
     )
     nested = written.nested | nested_attributes(read)
     return CompiledUpdate(
-        written.attributes, nested, creates_item, steps, whole, given, removed, computed, written, writes_nested=len(whole) != len(steps)
+        written.attributes,
+        nested,
+        creates_item,
+        steps,
+        whole,
+        placeholders,
+        removed,
+        computed,
+        written,
+        writes_nested=len(whole) != len(steps),
     )
 
 
 def _read(value: Operand | Arithmetic, names: Names) -> list[ResolvedPath]:
     """The paths in a right-hand side."""
-    found: list[ResolvedPath] = []
+    paths: list[ResolvedPath] = []
     waiting: list[Operand | Arithmetic] = [value]
     while waiting:
         part = waiting.pop()
         if isinstance(part, Path):
-            found.append(resolve(part, names))
+            paths.append(resolve(part, names))
         elif isinstance(part, Call):
             waiting.extend(part.args)
         elif isinstance(part, Arithmetic):
             waiting.extend((part.left, part.right))
-    return found
+    return paths
 
 
 def _step(action: Action, names: Names) -> UpdateStep:
@@ -221,8 +229,8 @@ def _step(action: Action, names: Names) -> UpdateStep:
     if isinstance(action, Remove):
         return UpdateStep(keys, None, put)
     if isinstance(action, Set):
-        given = action.value.name if isinstance(action.value, Value) else None
-        return UpdateStep(keys, compile_value(action.value, names), put, _result_type(action.value), given)
+        placeholder = action.value.name if isinstance(action.value, Value) else None
+        return UpdateStep(keys, compile_value(action.value, names), put, _result_type(action.value), placeholder)
     return UpdateStep(keys, compile_operand(action.value, names), add if isinstance(action, Add) else delete)
 
 
@@ -246,10 +254,10 @@ def compile_value(value: Operand | Arithmetic, names: Names = NO_NAMES) -> Gette
         return read
 
     def require(item: Item, values: Values) -> dict[str, Any]:
-        found = read(item, values)
-        if found is None:
+        value = read(item, values)
+        if value is None:
             raise validation(MISSING)
-        return found
+        return value
 
     return require
 
@@ -265,9 +273,9 @@ def _fallback(call: Call, names: Names) -> Getter:
 
     def choose(item: Item, values: Values) -> dict[str, Any] | None:
         for read in readers:
-            found = read(item, values)
-            if found is not None:
-                return found
+            value = read(item, values)
+            if value is not None:
+                return value
         return last(item, values)
 
     return choose
@@ -297,8 +305,8 @@ def calculate(operator: str, left: str, right: str) -> str:
     """The exact sum or difference of two canonical numbers; DynamoDB reports more than 38 digits as an overflow."""
     if len(left) < SAFE_DIGITS and len(right) < SAFE_DIGITS and "." not in left and "." not in right:
         return str(int(left) + int(right) if operator == "+" else int(left) - int(right))
-    one, two = as_decimal(left), as_decimal(right)
-    exact = EXACT.add(one, two) if operator == "+" else EXACT.subtract(one, two)
+    first, second = as_decimal(left), as_decimal(right)
+    exact = EXACT.add(first, second) if operator == "+" else EXACT.subtract(first, second)
     try:
         return format_decimal(exact)
     except EngineError as error:

@@ -11,11 +11,11 @@ from typing import Any
 
 import apsw
 
-from gateleg.engine import changelog, copy_steps, online_copy, stored_backups
+from gateleg.engine import changelog, long_work, stored_backups
 from gateleg.engine.catalog import Context
-from gateleg.engine.definitions import load
 from gateleg.engine.errors import EngineError, invalid_parameter, validation
-from gateleg.engine.online_copy import Copy
+from gateleg.engine.file_format import load_table
+from gateleg.engine.long_work import Copy
 from gateleg.engine.operations.definition import (
     ON_DEMAND,
     check_bounds,
@@ -40,10 +40,10 @@ def create_backup(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     counted = context.statistics(_source_table(context, name))  # slow, so outside of the transaction
     with context.database.write() as connection:
         table = _source_table(context, name)
-        if online_copy.is_source(connection, f"items_{table.id}"):
+        if long_work.is_being_copied(connection, f"items_{table.id}"):
             raise _backup_in_use()
         backup, copy = stored_backups.begin_backup(connection, table, request["BackupName"], context.now(), counted)
-        copy_steps.begin(context.catalog, connection, copy)
+        stored_backups.begin_copy(context.catalog, connection, copy)
     context.wake()
     return {"BackupDetails": _details(backup, "CREATING")}
 
@@ -82,7 +82,7 @@ def delete_backup(context: Context, request: dict[str, Any]) -> dict[str, Any]:
                 f"User is not allowed to delete the system backup with arn {backup.arn}. "
                 f"It will automatically expire on {iso_milliseconds(backup.expires)}"
             )
-        if not backup.complete or online_copy.is_source(connection, backup.rows):
+        if not backup.complete or long_work.is_being_copied(connection, backup.rows):
             raise _backup_in_use()
         stored_backups.remove_backup(connection, backup)
     context.wake()
@@ -97,13 +97,13 @@ def list_backups(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     name = request.get("TableName")
     kinds = _KINDS[request.get("BackupType") or "USER"]
     with context.database.reading() as connection:
-        found = stored_backups.list_backups(connection, context.namespace, table_name_of(name) if name else None, kinds, context.now())
+        stored = stored_backups.list_backups(connection, context.namespace, table_name_of(name) if name else None, kinds, context.now())
     start = request.get("ExclusiveStartBackupArn")
     after = _sort_key(_local_arn(context, start)) if start is not None else ("", "")
     backups = sorted(
         (
             backup
-            for backup in found
+            for backup in stored
             if (lower is None or backup.created >= lower) and (upper is None or backup.created < upper) and _sort_key(backup.arn) > after
         ),
         key=lambda backup: _sort_key(backup.arn),
@@ -122,10 +122,10 @@ def _sort_key(arn: str) -> tuple[str, str]:
 
 def _local_arn(context: Context, arn: str) -> str:
     """A backup's ARN in this namespace; DynamoDB ignores the region in it."""
-    found = _ARN.fullmatch(arn)
-    if found is None:
+    parts = _ARN.fullmatch(arn)
+    if parts is None:
         raise validation("Invalid Backup ARN")
-    partition, service, _, account, name, number = found.groups()
+    partition, service, _, account, name, number = parts.groups()
     if not partition.startswith("aws") or service != "dynamodb":
         raise validation("BackupArn is not valid")
     if account != context.namespace.account:
@@ -161,7 +161,7 @@ def _details(backup: Backup, status: str) -> dict[str, Any]:
 
 
 def _summary(backup: Backup) -> dict[str, Any]:
-    table = load(backup.definition)
+    table = load_table(backup.definition)
     return {"TableName": table.name, "TableId": table.uuid, "TableArn": table.arn, **_details(backup, _status(backup))}
 
 
@@ -170,7 +170,7 @@ def _status(backup: Backup) -> str:
 
 
 def _description(backup: Backup, status: str) -> dict[str, Any]:
-    table = load(backup.definition)
+    table = load_table(backup.definition)
     return {
         "BackupDetails": _details(backup, status),
         "SourceTableDetails": _source(backup, table),
@@ -328,7 +328,7 @@ def _begin_restore(context: Context, connection: apsw.Connection, table: Table, 
     """Create the table and start filling it. Small tables are complete at once; large ones are CREATING until they are filled."""
     table = replace(table, settings={**table.settings, "RestoreSummary": {**summary, "RestoreInProgress": True}})
     table = context.catalog.create(connection, table)
-    copy_steps.begin(context.catalog, connection, begin(f"items_{table.id}"))
+    stored_backups.begin_copy(context.catalog, connection, begin(f"items_{table.id}"))
     return {"TableDescription": describe(table, no_items)}
 
 
@@ -337,15 +337,15 @@ MAX_RECOVERY_DAYS = 35
 
 def update_continuous_backups(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Enable or disable point-in-time recovery, or change its period."""
-    wanted = request["PointInTimeRecoverySpecification"]
-    days = wanted.get("RecoveryPeriodInDays")
-    if not wanted["PointInTimeRecoveryEnabled"] and days is not None:
+    specification = request["PointInTimeRecoverySpecification"]
+    days = specification.get("RecoveryPeriodInDays")
+    if not specification["PointInTimeRecoveryEnabled"] and days is not None:
         raise validation("Invalid Request: Cannot specify RecoveryPeriodInDays when disabling point-in-time recovery.")
     with context.database.write() as connection:
         table = _recoverable_table(context, request["TableName"])
         now = context.now()
         # Changes before the current window may be trimmed already, so a longer period does not extend it backwards.
-        since = (stored_backups.recovery_window(table, now) or (now,))[0] if wanted["PointInTimeRecoveryEnabled"] else None
+        since = (stored_backups.recovery_window(table, now) or (now,))[0] if specification["PointInTimeRecoveryEnabled"] else None
         table = replace(table, recovery_since=since, recovery_days=days or MAX_RECOVERY_DAYS)
         context.catalog.replace(connection, table)
     return _describe_recovery(table, now)
@@ -379,26 +379,26 @@ def _describe_recovery(table: Table, now: float) -> dict[str, Any]:
 def restore_table_to_point_in_time(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Create a table with the items that another one had at a time."""
     name = _source_name(context, request)
-    wanted, latest = request.get("RestoreDateTime"), request.get("UseLatestRestorableTime")
-    if wanted is not None and latest:
+    requested, latest = request.get("RestoreDateTime"), request.get("UseLatestRestorableTime")
+    if requested is not None and latest:
         raise validation(
             "Invalid Request: Both RestoreDateTime and UseLatestRestorableTime cannot be set for point-in-time restore request. "
             "Please specify only one of them"
         )
-    if wanted is None and not latest:
+    if requested is None and not latest:
         raise validation("Invalid Request: Either one of RestoreDateTime or UseLatestRestorableTime must be specified, but not both")
     with context.database.write() as connection:
         source = context.catalog.find_table(context.namespace, name)
         if source is None:
             raise table_not_found(name)
         now = context.now()
-        at = _restore_time(source, wanted, now)
+        at = _restore_time(source, requested, now)
         _check_target(context, request["TargetTableName"])
         table = _restored_table(source, request, context.namespace, now)
         summary = {"SourceTableArn": source.arn, "RestoreDateTime": at}
         cut = changelog.first_after(connection, source.id, at)
         response = _begin_restore(
-            context, connection, table, summary, lambda rows: online_copy.begin_from_table(connection, source, rows, cut)
+            context, connection, table, summary, lambda rows: long_work.begin_copy_of_table(connection, source, rows, cut)
         )
     context.wake()
     return response
@@ -413,29 +413,29 @@ def _source_name(context: Context, request: dict[str, Any]) -> str:
         return name
     if arn is None:
         raise validation("The parameter 'TableName' is required but was not present in the request")
-    found = re.fullmatch(r"arn:aws[a-z-]*:dynamodb:[^:]*:([0-9]+):table/([a-zA-Z0-9_.-]{3,255})", arn)
-    if found is None:
+    parts = re.fullmatch(r"arn:aws[a-z-]*:dynamodb:[^:]*:([0-9]+):table/([a-zA-Z0-9_.-]{3,255})", arn)
+    if parts is None:
         raise invalid_parameter("sourceTableArn is not a valid ARN")
-    if found[1] != context.namespace.account:
+    if parts[1] != context.namespace.account:
         raise validation("This action is only supported by accounts that match the resource owner's account")
-    return found[2]
+    return parts[2]
 
 
-def _restore_time(source: Table, wanted: float | None, now: float) -> float:
+def _restore_time(source: Table, requested: float | None, now: float) -> float:
     """The time to restore to, which must be in the source's window."""
     window = stored_backups.recovery_window(source, now)
     if window is None:
         raise recovery_off(source.name)
-    if wanted is None:
+    if requested is None:
         return now
     earliest, latest = window
-    if not int(earliest) <= wanted <= latest:
+    if not int(earliest) <= requested <= latest:
         raise EngineError(
             "InvalidRestoreTimeException",
-            f"RestoreDateTime '{iso_seconds(wanted)}' must be within EarliestRestorableDateTime '{iso_seconds(earliest)}' "
+            f"RestoreDateTime '{iso_seconds(requested)}' must be within EarliestRestorableDateTime '{iso_seconds(earliest)}' "
             f"and LatestRestorableDateTime '{iso_seconds(latest)}'",
         )
-    return max(wanted, earliest)
+    return max(requested, earliest)
 
 
 def recovery_off(name: str) -> EngineError:
@@ -449,12 +449,12 @@ def restore_table_from_backup(context: Context, request: dict[str, Any]) -> dict
         backup = _find_backup(connection, context, request["BackupArn"])
         if not backup.complete:
             raise _backup_in_use()
-        source = load(backup.definition)
+        source = load_table(backup.definition)
         _check_target(context, request["TargetTableName"])
         table = _restored_table(source, request, context.namespace, context.now())
         summary = {"SourceBackupArn": backup.arn, "SourceTableArn": source.arn, "RestoreDateTime": backup.created}
         response = _begin_restore(
-            context, connection, table, summary, lambda rows: online_copy.begin_from_backup(connection, backup.rows, rows)
+            context, connection, table, summary, lambda rows: long_work.begin_copy_of_backup(connection, backup.rows, rows)
         )
     context.wake()
     return response

@@ -24,32 +24,39 @@ from gateleg.engine.values import SEVERAL_TYPES, Item, canonicalize_item
 from gateleg.engine.values import size as value_size
 
 _T = TypeVar("_T")
-
 GET_LIMIT = 100
 WRITE_LIMIT = 25
+
 #: Response limit of one BatchGetItem; keys beyond it are returned as unprocessed.
 GET_BYTES = 16 * 1024 * 1024
+
 #: The same limit for the items of one partition.
 PARTITION_BYTES = 1024 * 1024
-
 _DUPLICATES = "Provided list of item keys contains duplicates"
+
+#: Limit for all items of one transaction.
+MAX_BYTES = 4 * 1024 * 1024
+
+#: How long a ClientRequestToken makes a repeated request idempotent.
+TOKEN_SECONDS = 600
+_KINDS = ("ConditionCheck", "Put", "Delete", "Update")
 
 
 def batch_get_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """Read items of one or more tables by key."""
     if len(request["RequestItems"]) > 1:
         _check_projections(request["RequestItems"].values())
-    wanted = {name: _checked_keys(name, entry) for name, entry in request["RequestItems"].items()}
-    if sum(len(keys) for keys, _ in wanted.values()) > GET_LIMIT:
+    gets = {name: _checked_keys(name, entry) for name, entry in request["RequestItems"].items()}
+    if sum(len(keys) for keys, _ in gets.values()) > GET_LIMIT:
         raise validation("Too many items requested for the BatchGetItem call")
-    layouts = {name: _layout(context, name, keys) for name, (keys, _) in wanted.items()}
-    rows = {name: _distinct([layouts[name].request_key(key) for key in keys]) for name, (keys, _) in wanted.items()}
+    layouts = {name: _layout(context, name, keys) for name, (keys, _) in gets.items()}
+    rows = {name: _distinct([layouts[name].request_key(key) for key in keys]) for name, (keys, _) in gets.items()}
     responses: dict[str, Any] = {}
     unprocessed: dict[str, Any] = {}
     consumed = []
     total = 0
     with context.database.snapshot() as connection:
-        for name, (keys, prepared) in wanted.items():
+        for name, (keys, prepared) in gets.items():
             entry = request["RequestItems"][name]
             layout, stored, units = layouts[name], [], 0.0
             left: list[Item] = []
@@ -71,7 +78,7 @@ def batch_get_item(context: Context, request: dict[str, Any]) -> dict[str, Any]:
             responses[name] = _projected(context, prepared, stored)
             consumed.append(capacity.consumed(request.get("ReturnConsumedCapacity"), layout.table, units, {}))
     response: dict[str, Any] = {"Responses": responses, "UnprocessedKeys": unprocessed}
-    return _with_capacity(response, consumed)
+    return with_capacity(response, consumed)
 
 
 def _partition(layout: Layout, key: Item) -> str:
@@ -83,8 +90,8 @@ def _partition(layout: Layout, key: Item) -> str:
 
 def _check_projections(entries: Iterable[dict[str, Any]]) -> None:
     """Refuse a request that has expressions for one table and legacy projections for another."""
-    given = {name for entry in entries for name in ("ProjectionExpression", "AttributesToGet") if entry.get(name) is not None}
-    if len(given) > 1:
+    parameters = {name for entry in entries for name in ("ProjectionExpression", "AttributesToGet") if entry.get(name) is not None}
+    if len(parameters) > 1:
         raise validation(
             "Can not use both expression and non-expression parameters in the same request: "
             "Non-expression parameters: {AttributesToGet} Expression parameters: {ProjectionExpression}"
@@ -139,8 +146,8 @@ def batch_write_item(context: Context, request: dict[str, Any]) -> dict[str, Any
     response: dict[str, Any] = {"UnprocessedItems": {}}
     if request.get("ReturnItemCollectionMetrics") == "SIZE":
         metrics = {name: _metrics(context, items) for name, items in written.items()}
-        response["ItemCollectionMetrics"] = {name: found for name, found in metrics.items() if found}
-    return _with_capacity(response, list(consumed.values()))
+        response["ItemCollectionMetrics"] = {name: collections for name, collections in metrics.items() if collections}
+    return with_capacity(response, list(consumed.values()))
 
 
 def _checked_write(entry: dict[str, Any]) -> tuple[str, Item, int]:
@@ -184,27 +191,12 @@ def _item_key(layout: Layout, item: Item) -> bytes:
 
 
 def _metrics(context: Context, items: list[tuple[Layout, Item]]) -> list[dict[str, Any]]:
-    found = {}
+    by_key = {}
     for layout, item in items:
         metrics = collection_metrics(context, layout, item)
         if metrics is not None:
-            found[orjson.dumps(metrics["ItemCollectionKey"])] = metrics
-    return list(found.values())
-
-
-def _with_capacity(response: dict[str, Any], consumed: list[dict[str, Any] | None]) -> dict[str, Any]:
-    present = [units for units in consumed if units is not None]
-    if present:
-        response["ConsumedCapacity"] = present
-    return response
-
-
-#: Limit for all items of one transaction.
-MAX_BYTES = 4 * 1024 * 1024
-#: How long a ClientRequestToken makes a repeated request idempotent.
-TOKEN_SECONDS = 600
-
-_KINDS = ("ConditionCheck", "Put", "Delete", "Update")
+            by_key[orjson.dumps(metrics["ItemCollectionKey"])] = metrics
+    return list(by_key.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,9 +219,9 @@ def transact_get_items(context: Context, request: dict[str, Any]) -> dict[str, A
     """Read items from one snapshot."""
     gets = [_only_member(entry, ("Get",))[1] for entry in request["TransactItems"]]
     prepared = [prepare(get, "Get") for get in gets]
-    given = [canonicalize_item(get["Key"])[0] for get in gets]
+    wire_keys = [canonicalize_item(get["Key"])[0] for get in gets]
     layouts = [context.layout(get["TableName"]) for get in gets]
-    keys = _map_or_cancel(lambda i: layouts[i].request_key(given[i]), len(gets))
+    keys = _map_or_cancel(lambda i: layouts[i].request_key(wire_keys[i]), len(gets))
     check_distinct([(layout.table.id, key) for layout, key in zip(layouts, keys, strict=True)])
     responses: list[dict[str, Any]] = []
     sizes: list[tuple[str, int]] = []
@@ -247,11 +239,7 @@ def transact_get_items(context: Context, request: dict[str, Any]) -> dict[str, A
                 responses.append({"Item": item} if item else {})
     if sum(size for _, size in sizes) > MAX_BYTES:
         raise validation("Collection size of items returned by TransactGetItems exceeds 4 MB")
-    return _with_transaction_capacity({"Responses": responses}, capacity.transaction_reads(request.get("ReturnConsumedCapacity"), sizes))
-
-
-def _with_transaction_capacity(response: dict[str, Any], consumed: list[dict[str, Any]]) -> dict[str, Any]:
-    return {**response, "ConsumedCapacity": consumed} if consumed else response
+    return with_capacity({"Responses": responses}, capacity.transaction_reads(request.get("ReturnConsumedCapacity"), sizes))
 
 
 def transact_write_items(context: Context, request: dict[str, Any]) -> dict[str, Any]:
@@ -275,11 +263,9 @@ def transact_write_items(context: Context, request: dict[str, Any]) -> dict[str,
         done = run_once_per_token(context, connection, request, run)
     mode = request.get("ReturnConsumedCapacity")
     if changes:
-        return _with_transaction_capacity(
-            done["answer"], capacity.transaction_writes(change.capacity(mode, factor=2) for change in changes)
-        )
+        return with_capacity(done["answer"], capacity.transaction_writes(change.capacity(mode, factor=2) for change in changes))
     # A repeated token writes nothing, and is charged for reads.
-    return _with_transaction_capacity(done["answer"], capacity.transaction_reads(mode, done["sizes"]))
+    return with_capacity(done["answer"], capacity.transaction_reads(mode, done["sizes"]))
 
 
 def _only_member(entry: dict[str, Any], kinds: tuple[str, ...]) -> tuple[str, dict[str, Any]]:
@@ -313,17 +299,17 @@ def _map_or_cancel(make: Callable[[int], _T], count: int, raised: tuple[type[Eng
 
     Errors of the classes `raised` refuse the request instead.
     """
-    made: list[_T] = []
+    results: list[_T] = []
     for position in range(count):
         try:
-            made.append(make(position))
+            results.append(make(position))
         except raised:
             raise
         except EngineError as error:
             reasons: list[dict[str, Any]] = [{"Code": "None"} for _ in range(count)]
             reasons[position] = reason(error)
             cancel_if_any_failed(reasons)
-    return made
+    return results
 
 
 def _prepare_changes(context: Context, actions: list[TransactAction]) -> list[ItemChange]:
@@ -373,6 +359,12 @@ def _apply(change: ItemChange, action: TransactAction) -> None:
         change.put(action.item, action.size)
     elif action.kind == "Update":
         change.update(action.item, action.prepared.update, values)
+
+
+def with_capacity(response: dict[str, Any], consumed: Iterable[dict[str, Any] | None]) -> dict[str, Any]:
+    """A response with the ConsumedCapacity of each table, if it was requested."""
+    present = [units for units in consumed if units is not None]
+    return {**response, "ConsumedCapacity": present} if present else response
 
 
 def reason(error: EngineError) -> dict[str, Any]:
@@ -427,9 +419,9 @@ def _transaction_metrics(
         return {}
     metrics: dict[str, list[dict[str, Any]]] = {}
     for change, action in zip(changes, actions, strict=True):
-        found = collection_metrics(context, change.layout, action.item)
-        if found is not None:
-            metrics.setdefault(change.layout.table.name, []).append(found)
+        collection = collection_metrics(context, change.layout, action.item)
+        if collection is not None:
+            metrics.setdefault(change.layout.table.name, []).append(collection)
     return {"ItemCollectionMetrics": metrics}
 
 

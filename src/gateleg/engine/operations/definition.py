@@ -120,22 +120,22 @@ def warm_units(settings: Mapping[str, Any], billing: str | None) -> dict[str, in
     return {**least, **settings.get("WarmThroughput", {})}
 
 
-def check_warmer(now: Mapping[str, int], wanted: Wire, where: str) -> None:
+def check_warmer(now: Mapping[str, int], requested: Wire, where: str) -> None:
     """Refuse to lower the warm throughput."""
     for member, units in now.items():
-        if wanted.get(member) is not None and wanted[member] < units:
+        if requested.get(member) is not None and requested[member] < units:
             raise invalid_parameter(
                 f"Requested {member} for WarmThroughput for {where} is lower than current WarmThroughput, "
                 "decreasing WarmThroughput is not supported"
             )
 
 
-def read_definitions(given: Sequence[Wire]) -> Definitions:
+def read_definitions(definitions: Sequence[Wire]) -> Definitions:
     """AttributeDefinitions as a dictionary."""
-    for name, times in Counter(d["AttributeName"] for d in given).items():
+    for name, times in Counter(d["AttributeName"] for d in definitions).items():
         if times > 1:
             raise validation(f"Attribute Name is duplicated: {name}")
-    return {d["AttributeName"]: d["AttributeType"] for d in given}
+    return {d["AttributeName"]: d["AttributeType"] for d in definitions}
 
 
 def read_keys(elements: Sequence[Wire], definitions: Definitions, several: bool) -> KeySchema:
@@ -174,14 +174,14 @@ def _table_keys(elements: Sequence[Wire], definitions: Definitions) -> KeySchema
     return read_keys(elements, definitions, several=False)
 
 
-def _local_indexes(given: Sequence[Wire] | None, definitions: Definitions, keys: KeySchema) -> tuple[Index, ...]:
-    if given is None:
+def _local_indexes(specifications: Sequence[Wire] | None, definitions: Definitions, keys: KeySchema) -> tuple[Index, ...]:
+    if specifications is None:
         return ()
-    if not given:
+    if not specifications:
         raise invalid_parameter("List of LocalSecondaryIndexes is empty")
     if not keys.range:
         raise invalid_parameter("Table KeySchema does not have a range key, which is required when specifying a LocalSecondaryIndex")
-    return tuple(_local_index(spec, definitions, keys) for spec in given)
+    return tuple(_local_index(spec, definitions, keys) for spec in specifications)
 
 
 def _local_index(spec: Wire, definitions: Definitions, table: KeySchema) -> Index:
@@ -197,12 +197,12 @@ def _local_index(spec: Wire, definitions: Definitions, table: KeySchema) -> Inde
     return _index(spec, "LSI", keys, {})
 
 
-def _global_indexes(given: Sequence[Wire] | None, definitions: Definitions, billing: str) -> tuple[Index, ...]:
-    if given is None:
+def _global_indexes(specifications: Sequence[Wire] | None, definitions: Definitions, billing: str) -> tuple[Index, ...]:
+    if specifications is None:
         return ()
-    if not given:
+    if not specifications:
         raise invalid_parameter("List of GlobalSecondaryIndexes is empty")
-    return tuple(global_index(spec, definitions, billing) for spec in given)
+    return tuple(global_index(spec, definitions, billing) for spec in specifications)
 
 
 def global_index(spec: Wire, definitions: Definitions, billing: str) -> Index:
@@ -369,8 +369,8 @@ def describe_deleted(table: Table, counter: ItemCounter) -> dict[str, Any]:
 
 
 def _throughput(settings: dict[str, Any]) -> dict[str, Any]:
-    given = settings.get("ProvisionedThroughput") or {}
-    return {"NumberOfDecreasesToday": 0, "ReadCapacityUnits": 0, "WriteCapacityUnits": 0} | given
+    units = settings.get("ProvisionedThroughput") or {}
+    return {"NumberOfDecreasesToday": 0, "ReadCapacityUnits": 0, "WriteCapacityUnits": 0} | units
 
 
 def _billing(table: Table) -> dict[str, Any]:

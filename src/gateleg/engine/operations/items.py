@@ -244,8 +244,6 @@ def collection_metrics(context: Context, layout: Layout, item: Item) -> dict[str
 
 
 _NO_SIZES: Final[Mapping[str, int]] = {}
-
-
 UPDATE_TOO_LARGE = "Item size to update has exceeded the maximum allowed size"
 
 
@@ -303,7 +301,7 @@ class ItemChange:
         """The updated item, validated, and its size, computed from the written attributes only."""
         if self.old is None or self.old_size is None or update is None:
             return canonicalize_item(item)
-        total, old, writes_nested, given = self.old_size, self.old, update.writes_nested, update.placeholders
+        total, old, writes_nested, placeholders = self.old_size, self.old, update.writes_nested, update.placeholders
         for name in update.attributes:
             before, after = old.get(name), item.get(name)
             if before is after:
@@ -323,7 +321,7 @@ class ItemChange:
                 if text is not None and text.isascii():
                     total += len(text)
                 else:
-                    total += (sizes.get(given[name]) if name in given else None) or size(after)
+                    total += (sizes.get(placeholders[name]) if name in placeholders else None) or size(after)
         return item, total
 
     def store(self, context: Context, connection: apsw.Connection, by_service: bool = False) -> None:
@@ -399,10 +397,10 @@ def check_request_values(layout: Layout, update: CompiledUpdate, values: Values)
         step = update.by_attribute.get(name)
         if step is None or (step.placeholder is not None and type_ in values[step.placeholder]):
             continue
-        given = _known_type(step, values)
-        if given is not None and given != type_:
+        actual = _known_type(step, values)
+        if actual is not None and actual != type_:
             index = next(index for index, attribute in _updated_index_keys(layout, update) if attribute.name == name)
-            raise invalid_parameter(f"Type mismatch for Index Key {name} Expected: {type_} Actual: {given} IndexName: {index.name}")
+            raise invalid_parameter(f"Type mismatch for Index Key {name} Expected: {type_} Actual: {actual} IndexName: {index.name}")
 
 
 def check_updated_item(layout: Layout, update: CompiledUpdate, item: Item) -> None:

@@ -362,12 +362,12 @@ def _needs_base(source: RowSource, request: dict[str, Any], prepared: Prepared) 
         return False
     if request.get("Select") == "ALL_ATTRIBUTES":
         return True
-    wanted: set[str] = set()
+    names: set[str] = set()
     if prepared.projection is not None:
-        wanted |= prepared.projection.attributes
+        names |= prepared.projection.attributes
     if prepared.filter is not None:
-        wanted |= prepared.filter.attributes
-    return not wanted <= index.projected
+        names |= prepared.filter.attributes
+    return not names <= index.projected
 
 
 def _select(source: RowSource, key_range: KeyRange, whole: bool) -> tuple[str, list[Any]]:
@@ -491,19 +491,17 @@ def _partitions(source: RowSource, key_range: KeyRange, page: RowPage) -> int:
 
 
 _INVALID = "The provided starting key is invalid"
-
-
 #: Value errors that DynamoDB reports without the prefix above.
 _UNPREFIXED = ("contains duplicates", "number set", "numeric value", "significant digits", "number with magnitude")
 
 
 def start_values(request: Mapping[str, Any], operation: str) -> Item | None:
     """The ExclusiveStartKey of a request in canonical form, if it has one."""
-    given = request.get("ExclusiveStartKey")
-    if given is None:
+    start = request.get("ExclusiveStartKey")
+    if start is None:
         return None
     try:
-        return canonicalize_item(given)[0]
+        return canonicalize_item(start)[0]
     except EngineError as error:
         if error.code != "ValidationException":
             raise

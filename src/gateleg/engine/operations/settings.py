@@ -54,15 +54,15 @@ def list_tags_of_resource(context: Context, request: dict[str, Any]) -> dict[str
     return {"Tags": [{"Key": key, "Value": value} for key, value in table.tags.items()]}
 
 
-def add_tags(tags: dict[str, str], given: Sequence[Wire]) -> dict[str, str]:
+def add_tags(tags: dict[str, str], added: Sequence[Wire]) -> dict[str, str]:
     """Tags with others added; raises DynamoDB's error for invalid ones."""
-    for tag in given:
+    for tag in added:
         if tag["Key"].lower().startswith("aws:"):
             raise invalid_parameter("aws: prefixed tag key names are not allowed for external use.")
         for text in (tag["Key"], tag["Value"]):
             if not all(c.isalnum() or c.isspace() or c in _TAG_SYMBOLS for c in text):
                 raise invalid_parameter(f"Tags may contain letters, numbers, white space and the characters _ . : / = + - @ only: {text}")
-    both = {**tags, **{tag["Key"]: tag["Value"] for tag in given}}
+    both = {**tags, **{tag["Key"]: tag["Value"] for tag in added}}
     if len(both) > MAX_TAGS:
         raise invalid_parameter(f"Too many tags: a resource may have at most {MAX_TAGS} tags")
     return both
@@ -149,10 +149,10 @@ def put_resource_policy(context: Context, request: dict[str, Any]) -> dict[str, 
 def get_resource_policy(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """The policy of a table or of its stream."""
     arn = request["ResourceArn"]
-    found = _policies(_owner(context, arn)).get(arn)
-    if found is None:
+    policy = _policies(_owner(context, arn)).get(arn)
+    if policy is None:
         raise _no_policy(arn)
-    return dict(found)
+    return dict(policy)
 
 
 def delete_resource_policy(context: Context, request: dict[str, Any]) -> dict[str, Any]:

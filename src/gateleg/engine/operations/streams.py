@@ -33,12 +33,14 @@ def list_streams(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     start = request.get("ExclusiveStartStreamArn")
     after = _parse_arn(start) if start is not None else ("", "")
     with context.database.reading() as connection:
-        found = changelog.list_streams(connection, context.namespace, name, after, limit + 1, context.now())
-    if name is not None and not found and context.catalog.find_table(context.namespace, name) is None:
+        streams = changelog.list_streams(connection, context.namespace, name, after, limit + 1, context.now())
+    if name is not None and not streams and context.catalog.find_table(context.namespace, name) is None:
         raise not_found(f"Requested resource not found: Table: {name} not found")
-    response: dict[str, Any] = {"Streams": [{"StreamArn": s.arn, "TableName": s.table_name, "StreamLabel": s.label} for s in found[:limit]]}
-    if len(found) > limit:
-        response["LastEvaluatedStreamArn"] = found[limit - 1].arn
+    response: dict[str, Any] = {
+        "Streams": [{"StreamArn": s.arn, "TableName": s.table_name, "StreamLabel": s.label} for s in streams[:limit]]
+    }
+    if len(streams) > limit:
+        response["LastEvaluatedStreamArn"] = streams[limit - 1].arn
     return response
 
 
@@ -66,12 +68,12 @@ def describe_stream(context: Context, request: dict[str, Any]) -> dict[str, Any]
     return {"StreamDescription": description}
 
 
-def _filtered(shards: list[Shard], wanted: dict[str, Any] | None) -> list[Shard]:
-    if not wanted:
+def _filtered(shards: list[Shard], shard_filter: dict[str, Any] | None) -> list[Shard]:
+    if not shard_filter:
         return shards
-    if wanted.get("Type") is None or wanted.get("ShardId") is None:
+    if shard_filter.get("Type") is None or shard_filter.get("ShardId") is None:
         raise validation("ShardFilter must specify both Type and ShardId")
-    return [shard for shard in shards if shard.parent == wanted["ShardId"]]
+    return [shard for shard in shards if shard.parent == shard_filter["ShardId"]]
 
 
 def _shard(connection: apsw.Connection, shard: Shard) -> dict[str, Any]:
@@ -221,10 +223,10 @@ def _find_stream(connection: apsw.Connection, context: Context, arn: str) -> Tab
 
 def _parse_arn(arn: str) -> tuple[str, str]:
     """Table name and stream label from a stream's ARN."""
-    found = _ARN.fullmatch(arn)
-    if found is None:
+    parts = _ARN.fullmatch(arn)
+    if parts is None:
         raise validation("Invalid StreamArn")
-    return found[1], found[2]
+    return parts[1], parts[2]
 
 
 def _limit(request: dict[str, Any], most: int) -> int:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from gateleg.engine import online_copy
+from gateleg.engine import long_work
 from gateleg.engine.catalog import Context
 from gateleg.engine.errors import EngineError, in_use, invalid_parameter, limit_exceeded, not_found, validation
 from gateleg.engine.operations import definition, settings
@@ -117,7 +117,7 @@ def delete_table(context: Context, request: dict[str, Any]) -> dict[str, Any]:
         table = require_table(context, request["TableName"])
         if table.status == "CREATING":
             raise in_use(f"Attempt to change a resource which is still in use: Table is being created: {table.name}")
-        if online_copy.is_source(connection, f"items_{table.id}"):
+        if long_work.is_being_copied(connection, f"items_{table.id}"):
             raise in_use(f"Attempt to change a resource which is still in use: Table is being backed up or restored from: {table.name}")
         if table.settings.get("DeletionProtectionEnabled"):
             raise validation("Resource cannot be deleted as it is currently protected against deletion. Disable deletion protection first.")
@@ -176,12 +176,12 @@ def _check_updates(updates: Sequence[Wire]) -> None:
     every = ", ".join(f"GlobalSecondaryIndexUpdate.{action}" for action in _ACTIONS)
     names = []
     for update in updates:
-        given = [update[action] for action in _ACTIONS if update.get(action) is not None]
-        if not given:
+        actions = [update[action] for action in _ACTIONS if update.get(action) is not None]
+        if not actions:
             raise invalid_parameter(f"One of {every} must not be null")
-        if len(given) > 1:
+        if len(actions) > 1:
             raise invalid_parameter(f"Only one of {every} may be specified in one update")
-        names.append(given[0]["IndexName"])
+        names.append(actions[0]["IndexName"])
     for name, times in Counter(names).items():
         if times > 1:
             raise invalid_parameter(f"Only one global secondary index update per index is allowed simultaneously. Index: {name}")
@@ -227,9 +227,9 @@ def _check_one_at_a_time(table: Table, updates: Sequence[Wire]) -> None:
 def _change_throughput(table: Table, request: Wire, updates: Sequence[Wire], times: UpdateTimes) -> tuple[Table, Table]:
     """Change the billing mode and the table's throughput."""
     now = table.settings.get("BillingMode", "PROVISIONED")
-    wanted = request.get("BillingMode") or now
+    billing = request.get("BillingMode") or now
     throughput = request.get("ProvisionedThroughput")
-    if wanted == ON_DEMAND:
+    if billing == ON_DEMAND:
         if throughput is not None:
             raise invalid_parameter("Neither ReadCapacityUnits nor WriteCapacityUnits can be specified when BillingMode is PAY_PER_REQUEST")
         if now != ON_DEMAND:
@@ -237,7 +237,7 @@ def _change_throughput(table: Table, request: Wire, updates: Sequence[Wire], tim
         return table, table
     if now == ON_DEMAND:
         _require_index_throughput(table, updates)
-        settings = {**table.settings, "BillingMode": wanted, "OnDemandSince": table.settings.get("OnDemandSince") or table.created}
+        settings = {**table.settings, "BillingMode": billing, "OnDemandSince": table.settings.get("OnDemandSince") or table.created}
         settings["ProvisionedThroughput"] = dict(throughput or {})
         table = replace(table, settings=settings)
         return table, table
@@ -263,29 +263,29 @@ def _to_on_demand(table: Table, times: UpdateTimes) -> Table:
 
 
 def _require_index_throughput(table: Table, updates: Sequence[Wire]) -> None:
-    given = {u["Update"]["IndexName"] for u in updates if (u.get("Update") or {}).get("ProvisionedThroughput") is not None}
-    given |= {u["Delete"]["IndexName"] for u in updates if u.get("Delete") is not None}
-    missing = [index.name for index in table.indexes if index.kind == "GSI" and index.name not in given]
+    specified = {u["Update"]["IndexName"] for u in updates if (u.get("Update") or {}).get("ProvisionedThroughput") is not None}
+    specified |= {u["Delete"]["IndexName"] for u in updates if u.get("Delete") is not None}
+    missing = [index.name for index in table.indexes if index.kind == "GSI" and index.name not in specified]
     if missing:
         raise invalid_parameter(f"ProvisionedThroughput must be specified for index: {','.join(missing)}")
 
 
-def _unchanged(of: str, current: Wire, wanted: Wire) -> EngineError:
+def _unchanged(of: str, current: Wire, requested: Wire) -> EngineError:
     resource = "table" if of == "table" else "index"
-    parts = (f"Current {unit} provisioned for the {resource}: {current[unit]}. Requested {unit}: {wanted[unit]}." for unit in _UNITS)
+    parts = (f"Current {unit} provisioned for the {resource}: {current[unit]}. Requested {unit}: {requested[unit]}." for unit in _UNITS)
     return validation(
         f"The provisioned throughput for the {of} will not change. The requested value equals the current value. {' '.join(parts)} "
         "Refer to the Amazon DynamoDB Developer Guide for current limits and how to request higher limits."
     )
 
 
-def _changed_throughput(current: Mapping[str, Any], wanted: Wire, times: UpdateTimes) -> tuple[dict[str, Any], dict[str, Any]]:
+def _changed_throughput(current: Mapping[str, Any], requested: Wire, times: UpdateTimes) -> tuple[dict[str, Any], dict[str, Any]]:
     """A throughput during the change, still with the old units, and after it."""
     began = dict(current)
-    done = {**current, **{unit: wanted[unit] for unit in _UNITS}}
-    if any(wanted[unit] > current[unit] for unit in _UNITS):
+    done = {**current, **{unit: requested[unit] for unit in _UNITS}}
+    if any(requested[unit] > current[unit] for unit in _UNITS):
         began["LastIncreaseDateTime"], done["LastIncreaseDateTime"] = times.began, times.done
-    if any(wanted[unit] < current[unit] for unit in _UNITS):
+    if any(requested[unit] < current[unit] for unit in _UNITS):
         last = current.get("LastDecreaseDateTime")
         decreases = current.get("NumberOfDecreasesToday", 0) if last is not None and _day(last) == _day(times.done) else 0
         began["LastDecreaseDateTime"], done["LastDecreaseDateTime"] = times.began, times.done

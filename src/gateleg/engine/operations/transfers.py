@@ -85,17 +85,17 @@ def _check_export(request: dict[str, Any]) -> None:
         raise validation("Invalid Request: KMS Key Id is not supported for this encryption type")
     if request.get("ExportFormat") == "ION":
         raise validation("Invalid Request: ExportFormat ION is not offered by this engine: use DYNAMODB_JSON")
-    wanted = request.get("FilterSpecification")
-    if wanted is not None:
-        _check_filter(wanted, _incremental(request))
+    filter_ = request.get("FilterSpecification")
+    if filter_ is not None:
+        _check_filter(filter_, _incremental(request))
 
 
-def _check_filter(wanted: dict[str, Any], incremental: bool) -> None:
-    if not wanted:
+def _check_filter(specification: dict[str, Any], incremental: bool) -> None:
+    if not specification:
         raise validation("Invalid Request: Invalid FilterSpecification: The specification can not be empty")
-    if incremental or wanted.get("KeyConditionExpression") is not None:
+    if incremental or specification.get("KeyConditionExpression") is not None:
         raise validation("Invalid Request: Invalid FilterSpecification: only a filter and a projection of a full export are offered")
-    transfers.selection(wanted)
+    transfers.selection(specification)
 
 
 def _export_time(table: Table, request: dict[str, Any], now: float) -> dict[str, Any]:
@@ -103,10 +103,10 @@ def _export_time(table: Table, request: dict[str, Any], now: float) -> dict[str,
     window = stored_backups.recovery_window(table, now)
     if window is None:
         raise recovery_off(table.name)
-    wanted: float | None = request.get("ExportTime")
-    if wanted is not None and not int(window[0]) <= wanted <= window[1]:
+    requested: float | None = request.get("ExportTime")
+    if requested is not None and not int(window[0]) <= requested <= window[1]:
         raise _time_error("Export Time is invalid")
-    return {"ExportTime": now if wanted is None else max(wanted, window[0])}
+    return {"ExportTime": now if requested is None else max(requested, window[0])}
 
 
 def _period(table: Table, period: dict[str, Any], now: float) -> dict[str, Any]:
@@ -162,24 +162,24 @@ def describe_export(context: Context, request: dict[str, Any]) -> dict[str, Any]
     if not arn.startswith(context.namespace.arn("")):
         raise EngineError("ExportNotFoundException", "Export not found: Invalid export arn")
     with context.database.reading() as connection:
-        found = transfers.find(connection, arn)
-    if found is None or found.kind != "export":
+        transfer = transfers.find(connection, arn)
+    if transfer is None or transfer.kind != "export":
         raise EngineError("ExportNotFoundException", f"Export not found: Export not found: {arn}")
-    return {"ExportDescription": found.description}
+    return {"ExportDescription": transfer.description}
 
 
 def list_exports(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """List exports of a table that exists, or all, newest first."""
     arn = request.get("TableArn")
     with context.database.reading() as connection:
-        found = transfers.list_transfers(connection, "export", context.namespace, arn)
+        exports = transfers.list_transfers(connection, "export", context.namespace, arn)
     if arn is not None:
         name = _name_in_arn(context, arn)
         table = context.catalog.find_table(context.namespace, name) if name is not None else None
-        found = [transfer for transfer in found if table is not None and transfer.table_uuid == table.uuid]
+        exports = [transfer for transfer in exports if table is not None and transfer.table_uuid == table.uuid]
     limit = request.get("MaxResults") or PAGE
-    shown, token = _page(found, "export", limit, request.get("NextToken"))
-    response: dict[str, Any] = {"ExportSummaries": [_summary(transfer.description) for transfer in shown]}
+    page, token = _page(exports, "export", limit, request.get("NextToken"))
+    response: dict[str, Any] = {"ExportSummaries": [_summary(transfer.description) for transfer in page]}
     if token is not None:
         response["NextToken"] = token
     return response
@@ -252,20 +252,20 @@ def describe_import(context: Context, request: dict[str, Any]) -> dict[str, Any]
     arn = request["ImportArn"]
     _check_arn(context, arn, "import")
     with context.database.reading() as connection:
-        found = transfers.find(connection, arn)
-    if found is None or found.kind != "import" or found.namespace != context.namespace:
+        transfer = transfers.find(connection, arn)
+    if transfer is None or transfer.kind != "import" or transfer.namespace != context.namespace:
         raise EngineError("ImportNotFoundException", f"Import not found: Import not found: {arn}")
-    return {"ImportTableDescription": found.description}
+    return {"ImportTableDescription": transfer.description}
 
 
 def list_imports(context: Context, request: dict[str, Any]) -> dict[str, Any]:
     """List imports into one table, or all, newest first."""
     with context.database.reading() as connection:
-        found = transfers.list_transfers(connection, "import", context.namespace, request.get("TableArn"))
+        imports = transfers.list_transfers(connection, "import", context.namespace, request.get("TableArn"))
     limit = request.get("PageSize") or PAGE
-    shown, token = _page(found, "import", limit, request.get("NextToken"))
+    page, token = _page(imports, "import", limit, request.get("NextToken"))
     response: dict[str, Any] = {
-        "ImportSummaryList": [{name: t.description[name] for name in _SUMMARY_MEMBERS if name in t.description} for t in shown],
+        "ImportSummaryList": [{name: t.description[name] for name in _SUMMARY_MEMBERS if name in t.description} for t in page],
     }
     if token is not None:
         response["NextToken"] = token
@@ -279,19 +279,19 @@ def _new_arn(table_arn: str, kind: str, now: float) -> str:
 
 def _check_arn(context: Context, arn: str, kind: str) -> None:
     """Refuse an ARN that is not of a job of this kind in this account."""
-    found = re.fullmatch(rf"arn:aws[a-z-]*:dynamodb:[^:]*:([^:]*):table/[a-zA-Z0-9_.-]+/{kind}/[0-9]+-[0-9a-f]+", arn)
-    if found is None:
+    parts = re.fullmatch(rf"arn:aws[a-z-]*:dynamodb:[^:]*:([^:]*):table/[a-zA-Z0-9_.-]+/{kind}/[0-9]+-[0-9a-f]+", arn)
+    if parts is None:
         raise validation(f"Invalid {kind.capitalize()} ARN")
-    if found[1] != context.namespace.account:
+    if parts[1] != context.namespace.account:
         raise EngineError("AccessDeniedException", "Access is denied")
 
 
 def _name_in_arn(context: Context, arn: str) -> str | None:
     """The table name in an ARN; None for another region."""
-    found = _TABLE_ARN.fullmatch(arn)
-    if found is None:
+    parts = _TABLE_ARN.fullmatch(arn)
+    if parts is None:
         raise invalid_parameter("tableArn is not a valid ARN")
-    region, account, name = found.groups()
+    region, account, name = parts.groups()
     if account != context.namespace.account:
         raise EngineError("AccessDeniedException", "Access is denied")
     if "/" in name:
@@ -307,17 +307,17 @@ def _digest_of(request: dict[str, Any]) -> bytes:
 
 def _client_token(request: dict[str, Any]) -> str:
     """The request's ClientToken, or a new one."""
-    given: str | None = request.get("ClientToken")
-    return given or str(uuid.uuid4())
+    token: str | None = request.get("ClientToken")
+    return token or str(uuid.uuid4())
 
 
-def _page(found: list[Transfer], kind: str, limit: int, after: str | None) -> tuple[list[Transfer], str | None]:
+def _page(listed: list[Transfer], kind: str, limit: int, after: str | None) -> tuple[list[Transfer], str | None]:
     """One page of jobs, sorted from newest to oldest, and the token of the next page."""
     if after is not None:
         place = _sort_key(after, kind)
-        found = [transfer for transfer in found if _number(transfer) < place]
-    more = len(found) > limit
-    return found[:limit], _encode(_number(found[limit - 1]), kind) if more else None
+        listed = [transfer for transfer in listed if _number(transfer) < place]
+    more = len(listed) > limit
+    return listed[:limit], _encode(_number(listed[limit - 1]), kind) if more else None
 
 
 def _number(transfer: Transfer) -> str:

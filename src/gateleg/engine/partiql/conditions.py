@@ -52,7 +52,7 @@ from gateleg.engine.expressions.conditions import (
     wrong_type,
 )
 from gateleg.engine.expressions.nodes import InvalidExpression
-from gateleg.engine.expressions.rules import MAX_CHOICES, SETS, check_bounds
+from gateleg.engine.expressions.rules import MAX_CHOICES, MIRRORED, SETS, check_bounds
 from gateleg.engine.partiql.grammar import (
     Assign,
     CollectionLiteral,
@@ -144,8 +144,8 @@ class _Conditions:
         if operator in _EQUALITIES or operator in _ORDERS:
             return self._compare(tree)
         if operator in ("in", "not in"):
-            found = self._in(tree)
-            return found if operator == "in" else Not(found)
+            node = self._in(tree)
+            return node if operator == "in" else Not(node)
         if operator in ("between", "not between"):
             within = self._between(tree)
             return within if operator == "between" else Not(within)
@@ -167,12 +167,12 @@ class _Conditions:
         if _is_condition(left):
             return self._either(left, tree.operator, right)
         if _is_condition(right):
-            return self._either(right, _MIRRORED[tree.operator], left)
-        one, two = self._operand(left), self._operand(right)
+            return self._either(right, MIRRORED[tree.operator], left)
+        first, second = self._operand(left), self._operand(right)
         if tree.operator in _ORDERS:
-            for operand in (one, two):
+            for operand in (first, second):
                 check_type(tree.operator, operand, SCALARS, self._values)
-        return Compare(tree.operator, one, two)
+        return Compare(tree.operator, first, second)
 
     def _either(self, condition: Tree, operator: str, other: Tree) -> Node:
         """A condition compared with a value: its result is compared."""
@@ -188,12 +188,12 @@ class _Conditions:
         return Or((And((node, Compare(operator, _TRUE, value))), And((Not(node), Compare(operator, _FALSE, value)))))
 
     def _in(self, tree: OperatorExpression) -> Node:
-        sought, given = tree.operands
-        if not isinstance(given, CollectionLiteral):
-            raise StatementError(f"Unsupported token in expression: {kind_of(given)}", given.text_range)
-        if not given.members:
+        sought, collection = tree.operands
+        if not isinstance(collection, CollectionLiteral):
+            raise StatementError(f"Unsupported token in expression: {kind_of(collection)}", collection.text_range)
+        if not collection.members:
             raise StatementError("The IN operator is provided with too few operands; number of operands: 0")
-        choices = tuple(self._operand(member) for member in given.members)
+        choices = tuple(self._operand(member) for member in collection.members)
         if len(choices) > MAX_CHOICES:
             raise StatementError(f"The IN operator is provided with too many operands; number of operands: {len(choices)}")
         if _is_condition(sought):
@@ -222,12 +222,12 @@ class _Conditions:
         path = path_of(tree.operand)
         if tree.type == "missing":
             return Call("attribute_not_exists", (path,))
-        wanted = _IS.get(tree.type)
-        if wanted is None:
+        tag = _IS.get(tree.type)
+        if tag is None:
             raise StatementError(
                 f"Unsupported data type for IS operator: {tree.type.upper()}. Supported data types are {_IS_TYPES}", tree.text_range
             )
-        return Call("attribute_type", (path, Literal({"S": wanted})))
+        return Call("attribute_type", (path, Literal({"S": tag})))
 
     def _call(self, tree: FunctionCall) -> Call:
         call = Call(tree.name, tuple(self._argument(argument) for argument in tree.arguments))
@@ -253,15 +253,12 @@ class _Conditions:
         return call
 
     def _check_type_name(self, call: Call) -> None:
-        found = constant_type(call.args[1], self._values)
-        if found != "S":
-            raise wrong_type(call.name, found or "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}")
+        tag = constant_type(call.args[1], self._values)
+        if tag != "S":
+            raise wrong_type(call.name, tag or "{NS,SS,L,BS,N,M,B,BOOL,NULL,S}")
         value: dict[str, Any] | None = constant(call.args[1], self._values)
         if value is not None and value["S"] not in TYPES:
             raise StatementError(f"Invalid attribute type name found; type: {value['S']}, valid types: {_TYPE_NAMES}")
-
-
-_MIRRORED: Final = {"=": "=", "<>": "<>", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def _is_condition(tree: Tree) -> bool:
@@ -278,11 +275,11 @@ def update_of(actions: tuple[Assign | Drop, ...], values: Values) -> tuple[Compi
     """The update that SET and REMOVE describe, and its literals; `values` are the request's parameters."""
     try:
         check_disjoint([keys_of(action.path) for action in actions])
-        made = [_action(action, values) for action in actions]
+        update_actions = [_action(action, values) for action in actions]
     except InvalidExpression as fault:
         raise StatementError(fault.message) from None
-    literals = [action.value.value for action in made if isinstance(action, Set) and isinstance(action.value, Literal)]
-    return update(made), {f"={position}": value for position, value in enumerate(literals)}
+    literals = [action.value.value for action in update_actions if isinstance(action, Set) and isinstance(action.value, Literal)]
+    return update(update_actions), {f"={position}": value for position, value in enumerate(literals)}
 
 
 def _action(action: Assign | Drop, values: Values) -> Action:
@@ -342,8 +339,6 @@ def _operand(tree: Tree, values: Values) -> Operand:
     return call
 
 
-_OVERFLOW: Final = "Number overflow. Attempting to store a number with magnitude larger than supported range"
-_UNDERFLOW: Final = "Number underflow. Attempting to store a number with magnitude smaller than supported range"
 _MIXED: Final = "Unsupported data type in Bag. DynamoDB only supports either numbers or strings in bags"
 
 #: DynamoDB's names for the parts of a statement.
@@ -387,14 +382,14 @@ def kind_of(tree: Tree) -> str:
 
 def named_members(tree: Struct) -> list[tuple[str, Tree]]:
     """The members of a struct, whose names must be strings and unique."""
-    found: dict[str, Tree] = {}
+    members: dict[str, Tree] = {}
     for name, value in tree.members:
         if not isinstance(name, Constant) or name.kind != "S":
             raise StatementError(f"Unsupported data type: {kind_of(name)} as the name of a member", name.text_range)
-        if name.text in found:
+        if name.text in members:
             raise StatementError(f"Duplicate keys in tuple. Key: {name.text}")
-        found[name.text] = value
-    return list(found.items())
+        members[name.text] = value
+    return list(members.items())
 
 
 def number(text: str, path: str = "root") -> str:
@@ -403,7 +398,7 @@ def number(text: str, path: str = "root") -> str:
     if not mantissa.strip("-0."):
         return "0"
     if len(exponent) > 8:
-        raise StatementError(f"{_UNDERFLOW if '-' in exponent else _OVERFLOW} under {path}")
+        raise StatementError(f"{values.UNDERFLOW if '-' in exponent else values.OVERFLOW} under {path}")
     try:
         return values.canonical_number(text)
     except EngineError as error:
@@ -508,13 +503,13 @@ def column(tree: Tree) -> SelectedColumn:
 
 def columns(trees: tuple[Tree, ...]) -> tuple[SelectedColumn, ...]:
     """The columns of a SELECT, whose names must be unique."""
-    found: dict[str, SelectedColumn] = {}
+    by_name: dict[str, SelectedColumn] = {}
     for tree in trees:
-        made = column(tree)
-        if made.name in found:
-            raise StatementError(f"Duplicate identifiers in select clause: {made.name}")
-        found[made.name] = made
-    return tuple(found.values())
+        selected = column(tree)
+        if selected.name in by_name:
+            raise StatementError(f"Duplicate identifiers in select clause: {selected.name}")
+        by_name[selected.name] = selected
+    return tuple(by_name.values())
 
 
 @dataclass(frozen=True, slots=True)

@@ -327,8 +327,6 @@ class ExpressionStatement:
 
 
 Statement = SelectStatement | InsertStatement | UpdateStatement | DeleteStatement | ExpressionStatement
-
-
 #: Limits for nested expressions and for the height of trees, well below Python's recursion limit.
 MAX_DEPTH: Final = 180
 MAX_HEIGHT: Final = 100
@@ -397,10 +395,10 @@ class Expressions:
 
     def listed(self, item: Callable[[], _T]) -> list[_T]:
         """Parse one or more items separated by commas."""
-        found = [item()]
+        items = [item()]
         while self.skip(","):
-            found.append(item())
-        return found
+            items.append(item())
+        return items
 
     def statement(self) -> Statement:
         """Parse the statement at this position; implemented by the grammar of statements."""
@@ -590,11 +588,11 @@ class Expressions:
         closing, named = _CLOSING[opening]
         if self.skip(closing):
             return ()
-        found = [self.expression()]
+        members = [self.expression()]
         while self.skip(","):
-            found.append(self.expression())
+            members.append(self.expression())
         self.expect(closing, named)
-        return tuple(found)
+        return tuple(members)
 
     def _collection(self, opening: Token, members: tuple[Tree, ...]) -> Tree:
         if opening.text != "(":

@@ -40,6 +40,7 @@ from gateleg.engine.expressions import (
     compile_condition,
 )
 from gateleg.engine.expressions.conditions import NO_NAMES, constant, nested_attributes, paths_in
+from gateleg.engine.expressions.rules import MIRRORED
 from gateleg.engine.layout import Layout
 from gateleg.engine.operations import query
 from gateleg.engine.operations.query import KeyRange, RowSource, check_start, start_position
@@ -50,7 +51,6 @@ from gateleg.engine.values import canonicalize_item
 MAX_READS: Final = 50
 
 _OPERATORS: Final = {"=": "EQ", "<": "LT", "<=": "LE", ">": "GT", ">=": "GE", "between": "BETWEEN", "begins": "BEGINS_WITH"}
-_ORDERS: Final = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _OVERLAP: Final = "Overlapping conditions with range keys are not supported in where clause"
 
 
@@ -128,16 +128,16 @@ class _SelectPlanner:
         """One branch for each partition and range that a condition names; None if it does not fix the partition."""
         if not self._fixes_hash_key(where):
             return None
-        made: list[_ReadBranch] = []
+        branches: list[_ReadBranch] = []
         for parts in self._split(where):
             branch = self._branch(parts)
             if branch is None:
                 return None
-            made.append(branch)
-        made.sort(key=lambda branch: (branch.partition, branch.start))
-        if not any(branch.inexpressible for branch in made):
-            _check_overlap(made)
-        return made
+            branches.append(branch)
+        branches.sort(key=lambda branch: (branch.partition, branch.start))
+        if not any(branch.inexpressible for branch in branches):
+            _check_overlap(branches)
+        return branches
 
     def _fixes_hash_key(self, node: Node) -> bool:
         """Whether every alternative of a condition fixes the hash key."""
@@ -147,8 +147,7 @@ class _SelectPlanner:
             return all(self._fixes_hash_key(part) for part in node.parts)
         if isinstance(node, In):
             return _name(node.operand) == self._hash.name and all(isinstance(choice, Value | Literal) for choice in node.choices)
-        found = equality(node, (self._hash.name,), self._values)
-        return found is not None
+        return equality(node, (self._hash.name,), self._values) is not None
 
     def _split(self, node: Node) -> list[tuple[Node, ...]]:
         """The alternatives of a condition, each a set of conditions; only conditions on the key are split."""
@@ -201,10 +200,10 @@ class _SelectPlanner:
         if attribute is None:
             return None
         operator, operands = _comparison(node, attribute.name)
-        found = [constant(operand, self._values) for operand in operands if isinstance(operand, Value | Literal)]
-        if not operator or len(found) != len(operands):
+        values = [constant(operand, self._values) for operand in operands if isinstance(operand, Value | Literal)]
+        if not operator or len(values) != len(operands):
             return None
-        return operator, [_content(attribute, value, operator) for value in found if value is not None]
+        return operator, [_content(attribute, value, operator) for value in values if value is not None]
 
     def _ranged(self, content: str, bounds: list[tuple[str, list[str]]], filters: tuple[Node, ...], inexpressible: bool) -> _ReadBranch:
         partition = keys.partition_prefix((self._hash,), [content])
@@ -223,7 +222,7 @@ def _comparison(node: Node, name: str) -> tuple[str, list[Operand]]:
         if _name(node.left) == name:
             return node.operator, [node.right]
         if _name(node.right) == name:
-            return _ORDERS.get(node.operator, node.operator), [node.left]
+            return MIRRORED[node.operator], [node.left]
     if isinstance(node, Between) and _name(node.operand) == name:
         return "between", [node.low, node.high]
     if isinstance(node, Call) and node.name == "begins_with" and _name(node.args[0]) == name:
@@ -296,9 +295,9 @@ def _check_order(source: RowSource, where: Node | None, branches: list[_ReadBran
 def _ordered(branches: list[_ReadBranch], source: RowSource, order: tuple[SortKey, ...]) -> SelectPlan:
     """The ranges in order. With ORDER BY, DynamoDB reads a partition backwards unless the range key is ascending."""
     schema = source.keys
-    wanted = dict(reversed(order))
-    rising = wanted.get(schema.hash[0].name, True)
-    forward = not order or (wanted.get(schema.range[0].name, False) if schema.range else True)
+    rises = dict(reversed(order))
+    rising = rises.get(schema.hash[0].name, True)
+    forward = not order or (rises.get(schema.range[0].name, False) if schema.range else True)
     if not forward:
         branches = sorted(branches, key=lambda branch: branch.start, reverse=True)
     branches = sorted(branches, key=lambda branch: branch.partition, reverse=not rising)
@@ -446,8 +445,8 @@ def project(read: SelectCommand, item: Item) -> Item:
     """The selected columns of an item."""
     if not read.columns:
         return item
-    found = ((column.name, column.value(item)) for column in read.columns)
-    return {name: value for name, value in found if value is not None}
+    values = ((column.name, column.value(item)) for column in read.columns)
+    return {name: value for name, value in values if value is not None}
 
 
 def _read_ranges(
@@ -556,8 +555,8 @@ def read_key(layout: Layout, read: SelectCommand, values: Values, operation: str
     names = layout.table.keys.names
     key: Item = {}
     for part in conjuncts(read.where):
-        found = equality(_sole_choice(part), names, values)
-        if found is None or key.setdefault(found[0], found[1]) != found[1]:
+        fixed = equality(_sole_choice(part), names, values)
+        if fixed is None or key.setdefault(fixed[0], fixed[1]) != fixed[1]:
             raise refused
     if len(key) != len(names):
         raise refused

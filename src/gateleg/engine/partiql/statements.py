@@ -123,23 +123,23 @@ class _Statements(Expressions):
 
     def _unsupported_clause(self, words: tuple[str, ...]) -> tuple[str, TextRange] | None:
         """Skip clauses that DynamoDB does not support; returns the first, with the position after its keyword."""
-        found: tuple[str, TextRange] | None = None
+        first: tuple[str, TextRange] | None = None
         for word in words:
             if self.skip(word):
                 if word == "group":
                     self.expect("by", "BY")
                 text_range = self.next.text_range
                 self.listed(lambda: self.expression(_IN_SELECT))
-                found = found or ("GROUP BY" if word == "group" else word.upper(), text_range)
-        return found
+                first = first or ("GROUP BY" if word == "group" else word.upper(), text_range)
+        return first
 
     def _columns(self) -> tuple[tuple[Tree, ...], bool]:
         if self.skip("*"):
             if self.at(","):
                 raise malformed("Other expressions may not be present in the select list when '*' is used without dot notation.")
             return (), False
-        found = self.listed(self._column)
-        return tuple(tree for tree, _ in found), any(aliased for _, aliased in found)
+        selected = self.listed(self._column)
+        return tuple(tree for tree, _ in selected), any(aliased for _, aliased in selected)
 
     def _column(self) -> tuple[Tree, bool]:
         token = self.next
@@ -355,9 +355,9 @@ def _read(statement: grammar.SelectStatement, values: Values) -> SelectCommand:
     if statement.unsupported is not None:
         clause, text_range = statement.unsupported
         raise StatementError(f"Unsupported clause: {clause}", text_range)
-    wanted = columns(statement.columns)
+    selected = columns(statement.columns)
     where = condition_of(statement.where, values) if statement.where is not None else None
-    return SelectCommand(source, wanted, where, tuple(_term(order) for order in statement.order))
+    return SelectCommand(source, selected, where, tuple(_term(order) for order in statement.order))
 
 
 def _term(order: grammar.OrderTerm) -> SortKey:
@@ -373,15 +373,15 @@ def _create(statement: grammar.InsertStatement, values: Values) -> InsertCommand
         raise StatementError("FROM clause may only contain a single table name in data manipulation statements", into.text_range)
     if statement.returning is not None:
         raise StatementError("RETURNING is not supported in INSERT")
-    given = statement.item
-    if isinstance(given, Parameter):
-        value = values[parameter_name(given.position)]
+    tree = statement.item
+    if isinstance(tree, Parameter):
+        value = values[parameter_name(tree.position)]
         if "M" in value:
             return InsertCommand(into, value["M"])
-    if not isinstance(given, Struct):
-        raise unsupported(given)
+    if not isinstance(tree, Struct):
+        raise unsupported(tree)
     item = {}
-    for name, member in named_members(given):
+    for name, member in named_members(tree):
         item[name] = values[parameter_name(member.position)] if isinstance(member, Parameter) else literal(member)
     return InsertCommand(into, item)
 
@@ -469,6 +469,6 @@ def find_layout(context: Context, bound: BoundStatement) -> Layout | None:
     return layout
 
 
-def read_parameters(given: list[Any] | None) -> list[Any]:
+def read_parameters(parameters: list[Any] | None) -> list[Any]:
     """The parameters; raises DynamoDB's error for the first invalid one."""
-    return [validate(value) for value in given or ()]
+    return [validate(value) for value in parameters or ()]

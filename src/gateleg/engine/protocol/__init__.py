@@ -8,8 +8,7 @@ from typing import Any
 
 from gateleg.engine.errors import EngineError, serialization
 from gateleg.engine.protocol.check import compiled, enforce, read
-from gateleg.engine.protocol.requests import RequestShapes
-from gateleg.engine.protocol.shapes import Structure
+from gateleg.engine.protocol.shapes import RequestShapes, Structure
 from gateleg.plain import is_plain
 
 __all__ = ["OPERATIONS", "check", "check_types"]

@@ -69,14 +69,14 @@ class ConstraintErrors:
     """
 
     def __init__(self, lone_names: bool = True) -> None:
-        self._found: list[str] = []
+        self._errors: list[str] = []
         self._lone_names = lone_names
 
     def report(self) -> None:
         """Raise an error for everything found, if there is anything."""
-        found = self._found[:_REPORTED]
-        if found:
-            raise validation(f"{len(found)} validation error{'s' if len(found) > 1 else ''} detected: {'; '.join(found)}")
+        errors = self._errors[:_REPORTED]
+        if errors:
+            raise validation(f"{len(errors)} validation error{'s' if len(errors) > 1 else ''} detected: {'; '.join(errors)}")
 
     def members(self, kind: Structure, value: dict[str, Any], path: str, place: str) -> None:
         """Check each member of a structure."""
@@ -106,13 +106,13 @@ class ConstraintErrors:
                 pass
 
     def _add(self, path: str, value: str, rule: str) -> None:
-        self._found.append(f"Value '{value}' at '{path}' failed to satisfy constraint: {rule}")
+        self._errors.append(f"Value '{value}' at '{path}' failed to satisfy constraint: {rule}")
 
     def _missing(self, path: str) -> None:
-        self._found.append(f"Value null at '{path}' failed to satisfy constraint: Member must not be null")
+        self._errors.append(f"Value null at '{path}' failed to satisfy constraint: Member must not be null")
 
     def _terse(self, place: str, rule: str) -> None:
-        self._found.append(f"Value at '{place}' failed to satisfy constraint: {rule}")
+        self._errors.append(f"Value at '{place}' failed to satisfy constraint: {rule}")
 
     def _text(self, kind: Text, value: str, path: str) -> None:
         if kind.pattern is not None and not _compiled(kind.pattern).fullmatch(value):
@@ -127,7 +127,7 @@ class ConstraintErrors:
     def _table_name(self, value: str, path: str) -> None:
         if not value:
             if self._lone_names:
-                self._found = []
+                self._errors = []
             self._add(path, value, "Member must have length greater than or equal to 1")
             if self._lone_names:
                 self.report()
@@ -163,7 +163,7 @@ class ConstraintErrors:
 
     def _map(self, kind: MapOf, value: dict[str, Any], path: str, place: str) -> None:
         # BatchWriteItem, whose map has size limits, reports names only if there is nothing else to report.
-        if kind.names and not (kind.sizes and self._found) and not all(is_table_name_or_arn(key) for key in value):
+        if kind.names and not (kind.sizes and self._errors) and not all(is_table_name_or_arn(key) for key in value):
             self._add(path, java_string(kind, value), f"Map keys must satisfy constraint: [{_KEY_RULES}]")
         if kind.sizes is not None:
             low, high = kind.sizes

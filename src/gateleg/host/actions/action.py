@@ -97,8 +97,6 @@ class Action(Generic[G, R]):
     http: str
     #: the fields that its route takes in its query instead
     query: Sequence[str] = ()
-    #: the status of its route's response; by default 201 for what it has `made`, and 200
-    status: int | None = None
     #: the words of its command after `gateleg`; the fields in its route's path are arguments, the others options. Empty for none. Actions
     #: that share a command are told apart by their `flag`, and a bulk by the missing argument
     command: str = ""
@@ -111,6 +109,10 @@ class Action(Generic[G, R]):
     flag: str = ""
     #: the fields that select the targets of a bulk; its command needs one of them
     choices: Sequence[str] = ()
+    #: whether it submits jobs: a command then loads the job types of the applications
+    submits: bool = False
+    #: whether its command is written by hand, because it takes more than the action
+    hand_made: bool = False
     #: what was changed, for the audit log
     target: Callable[[G, R], str]
     #: what else the audit log keeps
@@ -119,14 +121,16 @@ class Action(Generic[G, R]):
     each: str = ""
     #: the result as the API, `--json` and agents get it
     reply: Callable[[R], BaseModel] = lambda result: Nothing()
-    #: the model of the reply, for the API's documentation
-    reply_type: type[BaseModel] = Nothing
+    #: the model of the reply, for the API's documentation; None for a response without a body
+    reply_type: type[BaseModel] | None = None
     #: the result in words
     done: Callable[[R], str] = lambda result: "Done"
     #: what nobody can read again afterwards. It is in the reply, and neither in `done` nor in the audit log
     once: Callable[[R], ShownOnce | None] = lambda result: None
-    #: the path of what it has made, if it makes something; empty if that existed before
+    #: the path of what it makes, if it makes something; empty if that has no path of its own
     made: Callable[[R], str] | None = None
+    #: whether it was made, or was there before
+    created: Callable[[R], bool] = lambda result: True
     #: whether the result is worth an audit entry; a submission that found its job is not
     changed: Callable[[R], bool] = lambda result: True
     #: the question before it is done, in the console

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Self
 from uuid import UUID
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
 from gateleg.host.actions.action import Action, ActionCall, BulkAction, BulkReply, BulkResult, RefusedTargetReply, perform_all
 from gateleg.host.errors import BadRequest
@@ -13,6 +13,7 @@ from gateleg.host.job_views import JobDetail, JobView
 from gateleg.host.principal import Role
 from gateleg.jobs import Job, JobStatus, WrongState
 from gateleg.jobs.retention import Archiver
+from gateleg.jobs.submission import JobAttributes, Submitted
 
 __all__ = [
     "JOB_ACTIONS",
@@ -22,6 +23,8 @@ __all__ = [
     "JobChoice",
     "JobPriority",
     "JobTarget",
+    "NewJob",
+    "SubmissionResult",
     "actions_of_members",
     "archive_job",
     "archive_jobs",
@@ -32,6 +35,7 @@ __all__ = [
     "retry_job",
     "retry_jobs",
     "set_priority",
+    "submit_job",
 ]
 
 #: The most jobs that one bulk acts on.
@@ -301,6 +305,88 @@ archive_job = Action(
 )
 
 
+class NewJob(JobAttributes, defer_build=False):
+    """A job to submit. Its type provides the defaults."""
+
+    job_type: Annotated[Text, Field(examples=["demo.decades"])]
+    config: dict[str, Any] = Field(default={}, validation_alias=AliasChoices("config", "job_config"), examples=[{}])
+
+
+class SubmissionResult(BaseModel):
+    """The result of a submission."""
+
+    job: JobDetail
+    created: bool = Field(description="False if the key was taken; `job` is then the existing job.")
+
+    @classmethod
+    def of(cls, answer: Submitted) -> "SubmissionResult":
+        """The job that was submitted, or found."""
+        return cls(job=JobDetail.of(answer.job), created=answer.created)
+
+
+class NewJobs(BaseModel):
+    """Jobs to submit together: all of them, or none."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    jobs: list[NewJob] = Field(min_length=1, max_length=MAX_JOBS)
+
+
+class SubmissionResults(BaseModel):
+    """The results of submissions, in order."""
+
+    jobs: list[SubmissionResult]
+
+
+async def _submit(call: ActionCall, given: NewJob) -> Submitted:
+    return await call.host.queue.submit(given.submission(given.job_type, given.config, created_by=call.principal.name))
+
+
+submit_job = Action(
+    name="job.submit",
+    title="Submit",
+    help="Submit a job. If its key is taken, the job that has it is returned.",
+    role=Role.OPERATOR,
+    input=NewJob,
+    run=_submit,
+    http="POST /api/jobs",
+    command="jobs submit",
+    hand_made=True,
+    target=lambda given, answer: str(answer.job.job_id),
+    details=lambda given, answer: {"job_type": answer.job.job_type, "queue": answer.job.queue},
+    changed=lambda answer: answer.created,
+    reply=SubmissionResult.of,
+    reply_type=SubmissionResult,
+    made=lambda answer: f"/api/jobs/{answer.job.job_id}",
+    created=lambda answer: answer.created,
+    done=lambda answer: f"Submitted job {answer.job.job_id}" if answer.created else f"The key is taken by job {answer.job.job_id}",
+)
+
+
+async def _submit_all(call: ActionCall, given: NewJobs) -> list[Submitted]:
+    submissions = [job.submission(job.job_type, job.config, created_by=call.principal.name) for job in given.jobs]
+    return await call.host.queue.submit_many(submissions)
+
+
+submit_jobs = Action(
+    name="job.submit-many",
+    title="Submit",
+    help="Submit several jobs, which may depend on each other. If one of them is refused, none is submitted.",
+    role=Role.OPERATOR,
+    input=NewJobs,
+    run=_submit_all,
+    http="POST /api/jobs/bulk",
+    command="jobs submit-many",
+    hand_made=True,
+    target=lambda given, answers: answers[0].job.job_type,
+    details=lambda given, answers: {"count": len(answers), "created": sum(answer.created for answer in answers)},
+    reply=lambda answers: SubmissionResults(jobs=[SubmissionResult.of(answer) for answer in answers]),
+    reply_type=SubmissionResults,
+    made=lambda answers: "",
+    done=lambda answers: f"{len(answers):,} submitted",
+)
+
+
 def _selecting(
     status: Sequence[JobStatus], made: Callable[[Any, Job], BaseModel]
 ) -> Callable[[ActionCall, Any], Awaitable[list[BaseModel]]]:
@@ -399,4 +485,16 @@ def actions_of_members(application: str, may_change: Callable[[ActionCall, JobTa
     return of_members(cancel_job), of_members(cancel_tree, run=_cancelling_trees(below), each=below.name), of_members(retry_job)
 
 
-JOB_ACTIONS = (cancel_job, cancel_tree, retry_job, set_priority, archive_job, cancel_jobs, retry_jobs, prioritise_jobs, archive_jobs)
+JOB_ACTIONS = (
+    submit_job,
+    submit_jobs,
+    cancel_job,
+    cancel_tree,
+    retry_job,
+    set_priority,
+    archive_job,
+    cancel_jobs,
+    retry_jobs,
+    prioritise_jobs,
+    archive_jobs,
+)

@@ -106,7 +106,6 @@ delete_secret = Action(
     run=_delete,
     http="DELETE /api/secrets/{application}/{name}",
     query=("tenant",),
-    status=204,
     command="secrets delete",
     arguments=("name",),
     target=_target,

@@ -83,9 +83,9 @@ def jobs_page(
             return [narrowed(of_worker, status)]
         return [narrowed(kind.in_status(status=each).reversed(), each) for each in (JobStatus if status is None else [status])]
 
-    asked = [question for member in context.members for question in questions(member.tables.job)]
-    found = yield from _page_of(asked, context, limit=limit, cursor=cursor)
-    return replace(found, items=_latest_versions(found))
+    queries = [question for member in context.members for question in questions(member.tables.job)]
+    jobs = yield from _page_of(queries, context, limit=limit, cursor=cursor)
+    return replace(jobs, items=_latest_versions(jobs))
 
 
 def _page_of(
@@ -170,7 +170,6 @@ _SUMMARY_WORDS = {
     JobStatus.PENDING: "waiting",
 }
 
-
 #: What a job of a tree has that another program has written without these attributes.
 _NEEDED: dict[str, Any] = {"status": JobStatus.PENDING, "job_type": "unknown", "created_at": datetime.min.replace(tzinfo=UTC)}
 
@@ -240,21 +239,21 @@ def tree(context: QueueContext, job_id: UUID) -> Flow[Branch]:
 
 def _descendants(context: QueueContext, job: Job | ArchivedJob) -> Flow[list[dict[str, Any]]]:
     root, path = _place(job)
-    found: list[dict[str, Any]] = []
+    descendants: list[dict[str, Any]] = []
     for member in context.members:
         question = member.tables.job.in_tree(root_job_id=root).where(Job.tree_path.begins_with(f"{path}/"))
-        found += yield from collect_stream(query(question, project=_ATTRIBUTES), context)
-    return sorted(found, key=lambda values: (values["created_at"], values["job_id"])) if len(context.members) > 1 else found
+        descendants += yield from collect_stream(query(question, project=_ATTRIBUTES), context)
+    return sorted(descendants, key=lambda values: (values["created_at"], values["job_id"])) if len(context.members) > 1 else descendants
 
 
 def _archived(context: QueueContext, job: Job | ArchivedJob) -> Flow[list[dict[str, Any]]]:
     root, path = _place(job)
-    found: list[ArchivedBranch] = []
+    branches: list[ArchivedBranch] = []
     for member in context.members:
         branch = member.tables.archived_branch
         question = branch.in_tree(branch.tree_path.begins_with(f"{path}/"), root_job_id=root)
-        found += yield from collect_stream(query(question), context)
-    return [entry.model_dump(include={attribute.name for attribute in _ATTRIBUTES}) for entry in found]
+        branches += yield from collect_stream(query(question), context)
+    return [entry.model_dump(include={attribute.name for attribute in _ATTRIBUTES}) for entry in branches]
 
 
 def _place(job: Job | ArchivedJob) -> tuple[UUID, str]:
@@ -288,14 +287,14 @@ def _build(top: dict[str, Any], rest: Sequence[dict[str, Any]]) -> Branch:
 
 def ids_beginning(context: QueueContext, text: str) -> Flow[list[UUID]]:
     """The ids of the queue's jobs that begin with a text, in order. Reads the whole tables once."""
-    found: list[UUID] = []
+    ids: list[UUID] = []
     for member in context.members:
         items = yield from collect_stream(scan(member.tables.all[0], filter=Job.job_id.begins_with(text.lower())), context)
         for item in items:
             # Other programs may write ids that are no UUIDs.
             with suppress(ValueError):
-                found.append(UUID(item["job_id"]["S"]))
-    return sorted(found, key=str)
+                ids.append(UUID(item["job_id"]["S"]))
+    return sorted(ids, key=str)
 
 
 def unfinished_tree(context: QueueContext, job_id: UUID) -> Flow[list[UUID]]:

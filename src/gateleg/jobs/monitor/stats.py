@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal
 
-from gateleg.jobs.admin import state_of
-from gateleg.jobs.queue_context import collect_stream, count_jobs
-from gateleg.jobs.tables.job import Job
+from gateleg.jobs.admin import state_of, states, workers
+from gateleg.jobs.queue_context import collect_stream, count_jobs, jobs_where
+from gateleg.jobs.tables.job import Job, JobStatus
 from gateleg.jobs.tables.records import Hour, Minute, MinuteCounts
 from gateleg.store import put
 from gateleg.store.operations import batch_write, find, query
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from gateleg.store.flow import Flow
 
 __all__ = ["Count", "Metric", "distinct_stage", "labels", "lookalikes", "metrics", "moments", "quantile", "series"]
-
 
 #: How many waiting jobs are read to count their types.
 _MAX_TYPED_JOBS = 2000
@@ -96,6 +95,24 @@ class QueueStats:
     running_by_type: dict[str, int] = field(default_factory=dict)
 
 
+#: how many jobs are read to find the queues that nobody serves
+_SAMPLE = 200
+
+
+def queue_names(context: QueueContext) -> Flow[list[str]]:
+    """The known queues by name: those of job types, of workers, with a stored state, of the jobs that wait longest, and of the newest.
+
+    A queue that no worker serves is known by its jobs only, and is the one to be found when jobs do not start.
+    """
+    names = {handler.queue for handler in context.jobs} | set((yield from states(context)))
+    for worker in (yield from workers(context)):
+        names |= set(worker.queues)
+    longest = yield from jobs_where(context, lambda job: job.in_status(status=JobStatus.PENDING), limit=_SAMPLE)
+    newest = yield from jobs_where(context, lambda job: job.in_status(status=JobStatus.PENDING).reversed(), limit=_SAMPLE)
+    names |= {job.queue for job in (*longest, *newest)}
+    return sorted(names) or ["default"]
+
+
 def stats(context: QueueContext, queue: str, *, minutes: int = 15) -> Flow[QueueStats]:
     """The statistics of a queue: its waiting and running jobs now, and counts of the last `minutes`. Does not read finished jobs."""
     state = yield from state_of(context, queue)
@@ -140,10 +157,10 @@ def _oldest(context: QueueContext, queue: str) -> Flow[float | None]:
     waiting = context.tables.job.ready(queue=queue)
     question, below = waiting, _MAX_PRIORITY + 1
     while below > 0:
-        found = yield from collect_stream(query(question, limit=1, project=(Job.priority, Job.created_at)), context)
-        if not found:
+        jobs = yield from collect_stream(query(question, limit=1, project=(Job.priority, Job.created_at)), context)
+        if not jobs:
             break
-        (first,) = found
+        (first,) = jobs
         created: datetime = first.get("created_at", context.now())
         oldest = created if oldest is None else min(oldest, created)
         # Another program may have changed the priority without the key, so the bound falls in any case.
@@ -351,10 +368,10 @@ def _update_hour(context: QueueContext, queue: str, hour: datetime, fresh: dict[
 def history(context: QueueContext, *, hours: int = 24) -> Flow[list[Hour]]:
     """The history of all queues during the last `hours`: an item for each queue and hour, for `series`."""
     since = context.now().replace(minute=0, second=0, microsecond=0) - timedelta(hours=hours - 1)
-    found: list[Hour] = []
+    stored: list[Hour] = []
     for tables in context.ledgers:
-        found += yield from collect_stream(query(tables.hour.since().where(Hour.hour >= since)), context)
-    return found
+        stored += yield from collect_stream(query(tables.hour.since().where(Hour.hour >= since)), context)
+    return stored
 
 
 def series(
@@ -378,8 +395,8 @@ def series(
                 values = seen.setdefault(at // step, {})
                 values[at] = values.get(at, 0) + value
     blank = None if depth else 0
-    found = (seen.get(place) for place in range(ends - points + 1, ends + 1))
-    return [blank if not values else (max if depth else sum)(values.values()) for values in found]
+    steps = (seen.get(place) for place in range(ends - points + 1, ends + 1))
+    return [blank if not values else (max if depth else sum)(values.values()) for values in steps]
 
 
 def moments(until: datetime, *, step: int = 60, points: int = 24) -> list[datetime]:
@@ -417,9 +434,9 @@ class Metric:
 
 def metrics(queues: Iterable[QueueStats]) -> list[Metric]:
     """The metrics of some queues, grouped by name as Prometheus requires."""
-    found = [metric for stats in queues for metric in _of_queue(stats)]
-    order = {name: place for place, name in enumerate(dict.fromkeys(metric.name for metric in found))}
-    return sorted(found, key=lambda metric: order[metric.name])
+    unordered = [metric for stats in queues for metric in _of_queue(stats)]
+    order = {name: place for place, name in enumerate(dict.fromkeys(metric.name for metric in unordered))}
+    return sorted(unordered, key=lambda metric: order[metric.name])
 
 
 def _of_queue(stats: QueueStats) -> Iterator[Metric]:
@@ -475,11 +492,11 @@ def labels(jobs: Iterable[Job]) -> dict[UUID, str]:
 
 def lookalikes(branch: Branch, order: Callable[[Sequence[Branch]], Sequence[Branch]] = tuple) -> list[UUID]:
     """The jobs of a tree that share type and stage with a sibling; siblings in the order that `order` gives them."""
-    found: list[UUID] = []
+    job_ids: list[UUID] = []
     for parent in branch:
         names = Counter((child.job_type, child.stage) for child in parent.children)
-        found += [child.job_id for child in order(parent.children) if names[child.job_type, child.stage] > 1]
-    return found
+        job_ids += [child.job_id for child in order(parent.children) if names[child.job_type, child.stage] > 1]
+    return job_ids
 
 
 def _distinguish(group: Sequence[Job]) -> dict[UUID, str]:
@@ -508,10 +525,10 @@ def _differing(configs: Sequence[Mapping[str, str]]) -> list[list[str]]:
 
 def _flat(config: Mapping[str, Any], above: str = "") -> dict[str, str]:
     """A config as texts by name; names in nested objects are joined with dots."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for name, value in config.items():
         if isinstance(value, dict):
-            found |= _flat(value, f"{above}{name}.")
+            texts |= _flat(value, f"{above}{name}.")
         else:
-            found[f"{above}{name}"] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
-    return found
+            texts[f"{above}{name}"] = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return texts

@@ -33,7 +33,7 @@ from gateleg.jobs.table_streams.shards import (
 )
 from gateleg.model import Change, ModelError, read_change, spec_of
 from gateleg.store import StoreError
-from gateleg.store.operations.entity_reads import is_legacy, upcast_item, with_current_key
+from gateleg.store.operations.reads import is_legacy, upcast_item, with_current_key
 from gateleg.store.transports import ServiceError, Unreachable
 from gateleg.store.transports.embedded import AsyncEmbeddedTransport
 
@@ -215,8 +215,8 @@ class StreamConsumer:
 
     async def failed(self) -> AsyncIterator[FailedChange]:
         """Yield the stored changes that a handler failed to process."""
-        async for one in self._store.query(FailedChange.of_consumer, consumer=self.name):
-            yield one
+        async for change in self._store.query(FailedChange.of_consumer, consumer=self.name):
+            yield change
 
     async def repeat_failed(self, event_id: str | None = None, *, watch: Callable[[int, int], None] | None = None) -> int:
         """Call the handlers of failed changes again, of one event or of all, and return how many succeeded.
@@ -224,9 +224,9 @@ class StreamConsumer:
         Changes that succeed are deleted. After each change, `watch` is called with the number tried and the number that succeeded.
         """
         tried = taken = 0
-        async for one in self.failed():
-            if event_id is None or one.event_id == event_id:
-                taken += await self._delivery.repeat(one)
+        async for change in self.failed():
+            if event_id is None or change.event_id == event_id:
+                taken += await self._delivery.repeat(change)
                 tried += 1
                 if watch is not None:
                     watch(tried, taken)
@@ -234,9 +234,9 @@ class StreamConsumer:
 
     async def _take_free(self) -> list[HeldShard]:
         """Take leases of shards that are ready to read and have no reader."""
-        found = [shard for table in self._streams.tables for shard in await shards_of(self._store, table)]
+        shards = [shard for table in self._streams.tables for shard in await shards_of(self._store, table)]
         taken = []
-        for lease in ready_to_read(await self._leases.known(found)):
+        for lease in ready_to_read(await self._leases.known(shards)):
             if _key(lease) not in self._held and self._leases.is_free(lease):
                 held = await self._leases.take(lease)
                 if held is not None:
@@ -395,7 +395,7 @@ class RecordDelivery:
         """Call the handler of a failed change again. If it succeeds, delete the stored change and return True."""
         try:
             change = await self._read(self._tables[failed.table], failed.record)
-            handlers = [one for one in self._streams if failed.handler in (one.name, UNREADABLE)]
+            handlers = [handler for handler in self._streams if failed.handler in (handler.name, UNREADABLE)]
             for handler in handlers:
                 if change is not None and handler.wants(change):
                     await handler.handle(change)

@@ -54,35 +54,38 @@ class Trimmed(Exception):
 
 async def shards_of(store: AsyncStore, table: Table) -> list[Shard]:
     """All readable shards of a table's streams, including disabled streams; oldest first."""
-    found: list[Shard] = []
+    shards: list[Shard] = []
     request: dict[str, Any] = {"TableName": store.setup.name_of(table)}
     while True:
         try:
             response = await store.transport.call("ListStreams", request)
         except ServiceError as error:
             if error.code in _GONE:
-                return found
+                return shards
             raise
         for stream in response["Streams"]:
-            found += await _shards_of_stream(store, table, stream["StreamArn"])
+            shards += await _shards_of_stream(store, table, stream["StreamArn"])
         if "LastEvaluatedStreamArn" not in response:
-            return found
+            return shards
         request["ExclusiveStartStreamArn"] = response["LastEvaluatedStreamArn"]
 
 
 async def _shards_of_stream(store: AsyncStore, table: Table, arn: str) -> list[Shard]:
-    found: list[Shard] = []
+    shards: list[Shard] = []
     request: dict[str, Any] = {"StreamArn": arn}
     while True:
         try:
             described = (await store.transport.call("DescribeStream", request))["StreamDescription"]
         except ServiceError as error:
             if error.code in _GONE:
-                return found
+                return shards
             raise
-        found += [Shard(table.name, arn, one["ShardId"], one.get("ParentShardId")) for one in described.get("Shards", ())]
+        shards += [
+            Shard(table.name, arn, described_shard["ShardId"], described_shard.get("ParentShardId"))
+            for described_shard in described.get("Shards", ())
+        ]
         if "LastEvaluatedShardId" not in described:
-            return found
+            return shards
         request["ExclusiveStartShardId"] = described["LastEvaluatedShardId"]
 
 
@@ -100,8 +103,8 @@ async def iterator_after(store: AsyncStore, stream: str, shard: str, checkpoint:
         if error.code in _GONE:
             return None
         raise
-    found: str = response["ShardIterator"]
-    return found
+    iterator: str = response["ShardIterator"]
+    return iterator
 
 
 async def read_records(store: AsyncStore, iterator: str, limit: int) -> RecordBatch | None:
@@ -209,11 +212,11 @@ class ShardLeases:
                     leases[_name(shard.stream, shard.id)] = await self._store.create(lease)
                 except AlreadyExists as error:
                     leases[_name(shard.stream, shard.id)] = error.current or lease
-        found = [leases.pop(_name(shard.stream, shard.id)) for shard in shards]
+        known = [leases.pop(_name(shard.stream, shard.id)) for shard in shards]
         for lost in leases.values():
             if not lost.done:
                 await self._give_up(lost)
-        return found
+        return known
 
     async def _give_up(self, lease: ShardLease) -> None:
         """End the lease of a shard that expired from its stream before it was read completely."""

@@ -6,8 +6,17 @@
 """
 
 from gateleg.jobs.tables.job import PLAIN, Attempt, Failure, LogEntry, Progress, Readiness, Results, TableNames
-from gateleg.jobs.tables.queue_tables import TABLES, QueueTables, tables_named
-from gateleg.jobs.tables.records import ArchivedJob, Hour, MinuteCounts, QueueState, Schedule, WorkerRecord
+from gateleg.jobs.tables.records import (
+    TABLES,
+    ArchivedJob,
+    Hour,
+    MinuteCounts,
+    QueueState,
+    QueueTables,
+    Schedule,
+    WorkerRecord,
+    tables_named,
+)
 
 __all__ = [
     "PLAIN",

@@ -58,8 +58,6 @@ class TableNames:
 
 
 PLAIN = TableNames()
-
-
 #: The attributes that a worker needs to choose a job.
 _CHOICE = ("version", "status", "job_type", "queue", "priority", "created_at", "start_by", "concurrency_key", "concurrency_limit")
 #: The attributes that are needed to promote a delayed job.

@@ -270,8 +270,8 @@ def _is_importable(target: Any) -> bool:
         module = sys.modules[target.__module__]
     except (BadHandler, KeyError, AttributeError):
         return False
-    found = getattr(module, getattr(target, "__qualname__", ""), None)
-    return (found.function if isinstance(found, Task) else found) is target
+    member = getattr(module, getattr(target, "__qualname__", ""), None)
+    return (member.function if isinstance(member, Task) else member) is target
 
 
 #: How many times in an attempt the first event after a pause is written at once, without collecting more.

@@ -23,10 +23,9 @@ from pydantic import BaseModel
 
 from gateleg.jobs.errors import JobError
 from gateleg.jobs.rules import class_name, error_message, escape_undecodable
-from gateleg.jobs.signals import GiveUp, Snooze
 from gateleg.jobs.submission import Submission, Submitted, as_json
 from gateleg.jobs.tables.job import Job
-from gateleg.jobs.tasks import JobContext, wait_in
+from gateleg.jobs.tasks import GiveUp, JobContext, Snooze, wait_in
 from gateleg.jobs.worker.output import PrintedLines, checked_event, log_to, print_to
 from gateleg.model import spec_of
 
@@ -128,10 +127,10 @@ class WorkerConnection:
 
 def _import(address: list[str]) -> Any:
     module, name = address
-    found: Any = importlib.import_module(module)
+    member: Any = importlib.import_module(module)
     for part in name.split("."):
-        found = getattr(found, part)
-    return found
+        member = getattr(member, part)
+    return member
 
 
 @asynccontextmanager

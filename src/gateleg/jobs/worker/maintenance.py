@@ -20,7 +20,7 @@ from gateleg.jobs.leases import LeaseObserver
 from gateleg.jobs.retention import Archiver
 from gateleg.model import ModelError
 from gateleg.store import StoreError
-from gateleg.store.transports.group_commit import with_shared_commits
+from gateleg.store.transports.embedded import with_shared_commits
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -59,8 +59,6 @@ _EMBEDDED_SURVEY, _REMOTE_SURVEY = (2.0, 100, 10.0), (30.0, 100, 600.0)
 _SET_ASIDE_SECONDS = 10.0
 #: Seconds until an unexpected error of a task is logged again.
 _ERROR_LOG_SECONDS = 600.0
-
-
 #: A queue in one of its tables: the name of the table, and that of the queue.
 _Place = tuple[str, str]
 

@@ -153,9 +153,9 @@ class AttemptRecorder:
 
     def output(self, kind: str, *locations: str) -> None:
         """Record where results are stored. Anything but text raises an error here, in the handler."""
-        for given in (kind, *locations):
-            if not isinstance(given, str):
-                raise TypeError(f"job.output takes a kind and keys as text, and was given {given!r}.")
+        for text in (kind, *locations):
+            if not isinstance(text, str):
+                raise TypeError(f"job.output takes a kind and keys as text, and was given {text!r}.")
         with self._lock:
             known = self.outputs.setdefault(kind, [])
             known += [location for location in locations if location not in known]

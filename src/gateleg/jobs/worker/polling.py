@@ -22,7 +22,7 @@ from gateleg.jobs.claim import queue_order
 from gateleg.model import ModelError
 from gateleg.store import StoreError
 from gateleg.store.group_commit import GroupCommitStore
-from gateleg.store.transports.group_commit import with_shared_commits
+from gateleg.store.transports.embedded import with_shared_commits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -19,10 +19,9 @@ import orjson
 
 from gateleg.jobs.errors import BadHandler, UseAwait
 from gateleg.jobs.finish import ChildFailed
-from gateleg.jobs.signals import GiveUp, Snooze
 from gateleg.jobs.submission import from_json
 from gateleg.jobs.tables.job import Job
-from gateleg.jobs.tasks import JobContext, wait_in
+from gateleg.jobs.tasks import GiveUp, JobContext, Snooze, wait_in
 from gateleg.jobs.worker.output import PrintedLines, captured_by
 from gateleg.model import spec_of
 from gateleg.processes import ChildPool

@@ -110,10 +110,10 @@ class Worker:
         scratch: Path | None = None,
         limits: Mapping[str, int] | None = None,
     ) -> None:
-        given: Any = queue
-        if not isinstance(given, QueueVerbs) or isinstance(given, Queue):
+        argument: Any = queue
+        if not isinstance(argument, QueueVerbs) or isinstance(argument, Queue):
             raise WrongArgument(
-                f"A worker takes an AsyncQueue, and was given {type(given).__name__}.",
+                f"A worker takes an AsyncQueue, and was given {type(argument).__name__}.",
                 fix="Give it AsyncQueue(AsyncStore.connect(...), jobs); in tests use TestWorker(queue).",
             )
         _check_options(queues, concurrency, idle)

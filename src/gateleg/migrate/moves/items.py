@@ -14,9 +14,9 @@ from gateleg.migrate.moves.tables import FENCES, Fence
 from gateleg.model.expressions import missing
 from gateleg.store import TransactionCanceled
 from gateleg.store.flow import Request
-from gateleg.store.operations.entity_reads import upcast_item
 from gateleg.store.operations.older_items import unchanged
 from gateleg.store.operations.operation import item_key
+from gateleg.store.operations.reads import upcast_item
 from gateleg.store.operations.transaction_flow import combine_entries, transaction_flow
 from gateleg.store.operations.write_operation import ConditionCheck, Delete, Put
 from gateleg.store.transports import ServiceError

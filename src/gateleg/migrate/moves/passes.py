@@ -23,7 +23,7 @@ from gateleg.migrate.moves.dual_writes import ClientLatency, values_to_keep
 from gateleg.migrate.moves.items import TransactionRefused, digest, fence_check, key_of, place_of, read_item, remove, write_together
 from gateleg.migrate.moves.tables import Checkpoint, migrations_table
 from gateleg.model import spec_of
-from gateleg.model.constraints import is_marker
+from gateleg.model.tables import is_marker
 from gateleg.store.flow import Pause, Request
 from gateleg.store.operations.batches import batch_get_flow
 from gateleg.store.operations.reads import Find

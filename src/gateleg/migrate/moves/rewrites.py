@@ -21,14 +21,12 @@ from gateleg.model import Ref, spec_of
 from gateleg.model.planning import changed_attributes
 from gateleg.store import LostRace, NotFound
 from gateleg.store.flow import Pause, StreamedItems
-from gateleg.store.operations.batches import BatchGet, BatchWrite, batch_get_flow
-from gateleg.store.operations.entity_reads import Items, shown_item
+from gateleg.store.operations.batches import BatchGet, BatchWrite, Transact, TransactGet, batch_get_flow
 from gateleg.store.operations.operation import Operation, Stream, locate
 from gateleg.store.operations.pages import Collect, ReadPage
 from gateleg.store.operations.queries import Count, QueryStream, Reading
-from gateleg.store.operations.reads import Find, Pick
+from gateleg.store.operations.reads import Find, Items, Pick, shown_item
 from gateleg.store.operations.scans import DeleteAll
-from gateleg.store.operations.transactions import Transact, TransactGet
 from gateleg.store.operations.write_operation import Delete, Patch, Put, WriteOperation
 from gateleg.store.operations.writes import Retrying, Save
 from gateleg.store.transports import ServiceError, Unreachable

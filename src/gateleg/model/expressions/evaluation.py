@@ -56,23 +56,23 @@ def is_satisfied(condition: Condition, item: Item) -> bool:
     if isinstance(condition, BooleanCall):
         return _checked(condition, item)
     if isinstance(condition, Between):
-        found = value_of(condition.operand, item)
+        value = value_of(condition.operand, item)
         bounds = value_of(condition.low, item), value_of(condition.high, item)
-        return found is not None and compares(found, "BETWEEN", *bounds)
+        return value is not None and compares(value, "BETWEEN", *bounds)
     if isinstance(condition, In):
-        found = value_of(condition.operand, item)
-        return found is not None and any(compares(found, "=", value_of(choice, item)) for choice in condition.choices)
+        value = value_of(condition.operand, item)
+        return value is not None and any(compares(value, "=", value_of(choice, item)) for choice in condition.choices)
     assert isinstance(condition, Comparison)
-    found = value_of(condition.left, item)
+    value = value_of(condition.left, item)
     # A missing value satisfies <> and no other comparison.
-    return condition.operator == "<>" if found is None else compares(found, condition.operator, value_of(condition.right, item))
+    return condition.operator == "<>" if value is None else compares(value, condition.operator, value_of(condition.right, item))
 
 
-def compares(found: Value, operator: str, *operands: Value | None) -> bool:
+def compares(value: Value, operator: str, *operands: Value | None) -> bool:
     """Compare a wire value with others by an operator: =, <>, <, <=, >, >=, BETWEEN or begins_with."""
     if any(operand is None for operand in operands):
         return operator == "<>"
-    mine, others = comparable(found), [comparable(operand) for operand in operands if operand is not None]
+    mine, others = comparable(value), [comparable(operand) for operand in operands if operand is not None]
     if operator in ("=", "<>"):
         return (mine == others[0]) is (operator == "=")
     if mine[0] not in ("S", "N", "B") or any(other[0] != mine[0] for other in others):
@@ -112,39 +112,39 @@ def value_of(operand: Operand[Any], item: Item) -> Value | None:
     paths = list(operand.paths())
     if len(paths) != 1:
         raise ExpressionError(f"{operand!r} cannot be compared here.", fix="Compare an attribute, the size of an attribute, or a value.")
-    found = _at(item, paths[0])
-    return _size(found) if isinstance(operand, Size) else found
+    value = _at(item, paths[0])
+    return _size(value) if isinstance(operand, Size) else value
 
 
-def _size(found: Value | None) -> Value | None:
-    if found is None:
+def _size(value: Value | None) -> Value | None:
+    if value is None:
         return None
-    ((tag, content),) = found.items()
+    ((tag, content),) = value.items()
     if tag == "B":
         return {"N": str(len(a2b_base64(content)))}
     return {"N": str(len(content))} if tag in _SIZED else None
 
 
 def _checked(condition: BooleanCall, item: Item) -> bool:
-    found = value_of(condition.arguments[0], item)
+    value = value_of(condition.arguments[0], item)
     if condition.function == "attribute_exists":
-        return found is not None
+        return value is not None
     if condition.function == "attribute_not_exists":
-        return found is None
+        return value is None
     argument = value_of(condition.arguments[1], item)
-    if found is None or argument is None:
+    if value is None or argument is None:
         return False
     if condition.function == "attribute_type":
-        return argument.get("S") in found
-    return _contains(found, argument) if condition.function == "contains" else compares(found, condition.function, argument)
+        return argument.get("S") in value
+    return _contains(value, argument) if condition.function == "contains" else compares(value, condition.function, argument)
 
 
-def _contains(found: Value, sought: Value) -> bool:
-    tag, content = comparable(found)
-    kind, wanted = comparable(sought)
+def _contains(value: Value, sought: Value) -> bool:
+    tag, content = comparable(value)
+    kind, member = comparable(sought)
     if tag in ("S", "B"):
-        return kind == tag and wanted in content
-    return tag in ("SS", "NS", "BS", "L") and (kind, wanted) in content
+        return kind == tag and member in content
+    return tag in ("SS", "NS", "BS", "L") and (kind, member) in content
 
 
 def _at(item: Item, path: DocumentPath) -> Value | None:

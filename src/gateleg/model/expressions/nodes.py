@@ -448,10 +448,10 @@ class Term(Operand[T], Generic[T]):
         return Arithmetic(self, "-", other if isinstance(other, Operand) else self._of.constant(other))
 
 
-def _is_greater(one: Any, other: Any) -> bool:
+def _is_greater(value: Any, other: Any) -> bool:
     """Whether one value is greater than another; False if their type has no order."""
     try:
-        return bool(one > other)
+        return bool(value > other)
     except TypeError:
         return False
 

@@ -1,22 +1,24 @@
 """Plan puts, updates, deletes and queries as DynamoDB requests, with their markers and counters. For stores."""
 
-from gateleg.model.collections import Collected, CollectionQuery
-from gateleg.model.patterns import tag_condition
+from gateleg.model.patterns import Collected, CollectionQuery, tag_condition
 from gateleg.model.planning.bounds import BoundGuard, guards_of
-from gateleg.model.planning.companions import (
+from gateleg.model.planning.plan_cache import PreparedUpdate
+from gateleg.model.planning.puts import plan_check, plan_delete, plan_put
+from gateleg.model.planning.updates import changed_attributes, plan_update
+from gateleg.model.planning.writes import (
     CounterChange,
     MergedChanges,
+    Write,
     as_marked,
     counter_changes,
+    holds_expiry,
+    is_expired,
+    not_expired,
     plan_counters,
     plan_release,
     take_marker,
     upper_bounds,
 )
-from gateleg.model.planning.plan_cache import PreparedUpdate
-from gateleg.model.planning.puts import plan_check, plan_delete, plan_put
-from gateleg.model.planning.updates import changed_attributes, plan_update
-from gateleg.model.planning.writes import Write, holds_expiry, is_expired, not_expired
 
 __all__ = [
     "BoundGuard",

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import BaseModel
 
-from gateleg.model.constraints import RECOUNT
 from gateleg.model.errors import DerivedKeyUnknown
 from gateleg.model.expressions.nodes import (
     Action,
@@ -26,15 +25,27 @@ from gateleg.model.expressions.nodes import (
     render_actions,
 )
 from gateleg.model.keys import spec_of
-from gateleg.model.planning.companions import NOTHING_MERGED, CounterChange, as_marked, counter_changes, moved_markers
-from gateleg.model.planning.writes import Kind, Write, expired, present_schema, version_condition, with_condition
+from gateleg.model.planning.writes import (
+    NOTHING_MERGED,
+    CounterChange,
+    Kind,
+    Write,
+    as_marked,
+    counter_changes,
+    expired,
+    moved_markers,
+    present_schema,
+    version_condition,
+    with_condition,
+)
+from gateleg.model.tables import RECOUNT
 from gateleg.model.wire import epoch_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from gateleg.model.keys import Ref
-    from gateleg.model.planning.companions import MergedChanges
+    from gateleg.model.planning.writes import MergedChanges
     from gateleg.model.spec import Spec
     from gateleg.model.wire import Item
 
@@ -80,19 +91,19 @@ def plan_put(
     if kind == "Put" and condition is None and before is None and merged is None:
         parameters = _put_parameters(spec, item, absent, version, now)
     else:
-        if counts_on and kind == "Update" and spec.version is not None:
-            # Only the database knows the new version.
-            owned = {name: value for name, value in owned.items() if name != spec.version.name}
         # Without a version to check, the markers and counters are guarded by the values that they were computed from.
         marked = before if companions and (spec.version is None or exact or not check_version) else None
-        guard, out = _put_guard(spec, now, absent, version, marked, condition), Placeholders()
+        guard = _put_guard(spec, now, absent, version, marked, condition)
         if kind == "Put":
             guard = guard if merged is None else all_of(guard, merged.condition)
-            parameters = with_condition({"Item": item}, guard, out)
+            parameters = with_condition({"Item": item}, guard, Placeholders())
         else:
-            old = {} if replaces is None else spec.encode(replaces)
-            version_read = getattr(instance, spec.version.name) if counts_on and spec.version is not None else None
-            parameters = _put_around_counts(spec, item, old, merged or NOTHING_MERGED, guard, out, version_read)
+            version_read = None
+            if counts_on and spec.version is not None:
+                # Only the database knows the new version.
+                del owned[spec.version.name]
+                version_read = instance.__dict__[spec.version.name]
+            parameters = _put_around_counts(spec, item, replaces, merged or NOTHING_MERGED, guard, version_read)
     if not companions:
         return Write(spec.entity, spec.table, kind, parameters, (), (), owned, "", written)
     after = spec.values(written)
@@ -121,17 +132,18 @@ def _counted_from_zero(spec: Spec[Any], instance: E, merged: MergedChanges | Non
 def _put_around_counts(
     spec: Spec[Any],
     item: Item,
-    before: Item,
+    replaces: BaseModel | None,
     merged: MergedChanges,
     condition: Condition | None,
-    out: Placeholders,
-    version_read: int | None = None,
+    version_read: int | None,
 ) -> dict[str, Any]:
     """The parameters of an update that writes a whole item except for its counted attributes, which are zero in a new item.
 
-    Attributes that the entity does not declare are kept, unless `before` (the replaced item) has them and the new item does not. With
+    Attributes that the entity does not declare are kept, unless the item that the put `replaces` has them and the new item does not. With
     `version_read`, the stored version is incremented; it starts from `version_read` if the item has none.
     """
+    before: Item = {} if replaces is None else spec.encode(replaces)
+    out = Placeholders()
     counted_on = frozenset[str]() if version_read is None or spec.version is None else {spec.version.wire}
     kept = {*spec.table.attributes, *spec.counted_wires, *counted_on, RECOUNT}
     known = {attribute.wire for attribute in spec.attributes.values()} | spec.derived_names | before.keys()

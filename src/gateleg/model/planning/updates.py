@@ -35,7 +35,6 @@ from gateleg.model.expressions.nodes import (
 )
 from gateleg.model.keys import empty_key, shard_of, sharded, spec_of
 from gateleg.model.planning.bounds import guards_of
-from gateleg.model.planning.companions import NOTHING_MERGED, counter_changes, moved_markers
 from gateleg.model.planning.plan_cache import (
     CACHES_PLANS,
     COMPUTED,
@@ -47,7 +46,7 @@ from gateleg.model.planning.plan_cache import (
     note_change,
     read_update,
 )
-from gateleg.model.planning.writes import Write, present_schema, with_condition
+from gateleg.model.planning.writes import NOTHING_MERGED, Write, counter_changes, moved_markers, present_schema, with_condition
 from gateleg.model.stored_forms import stored_value
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ if TYPE_CHECKING:
 
     from gateleg.model.attr import Attribute
     from gateleg.model.keys import KeyField, KeyPlan, KeySource, Ref
-    from gateleg.model.planning.companions import MergedChanges
+    from gateleg.model.planning.writes import MergedChanges
     from gateleg.model.spec import Spec
     from gateleg.model.wire import Item, Value
 

@@ -3,7 +3,7 @@
 from gateleg.net.errors import BadHeader, BadResponse, ConnectionLost, HttpError, NotConnected, ResponseTimedOut, ResponseTooLarge
 from gateleg.net.http.async_pool import AsyncClient, AsyncConnection, AsyncPool, AsyncStreamedResponse
 from gateleg.net.http.guarded import GuardedClient, GuardedResponse, GuardedStream
-from gateleg.net.http.messages import Framing, HttpRequest, JsonLines, Response, ResponseReader, ServerSentEvents
+from gateleg.net.http.messages import EventStream, Framing, HttpRequest, JsonLines, Response, ResponseReader, ServerSentEvents
 from gateleg.net.http.pool import Client, Pool, Socket, StreamedResponse, Timeouts, tls_context
 
 __all__ = [
@@ -15,6 +15,7 @@ __all__ = [
     "BadResponse",
     "Client",
     "ConnectionLost",
+    "EventStream",
     "Framing",
     "GuardedClient",
     "GuardedResponse",

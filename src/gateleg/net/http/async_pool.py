@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["connect_loop"]
 
-
 #: The maximum bytes of a streamed body that wait to be read; then the connection stops receiving.
 _MAX_UNREAD = 256 * 1024
 

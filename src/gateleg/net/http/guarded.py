@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["GuardedClient", "GuardedResponse", "GuardedStream"]
 
-
 #: The headers that are also sent to another server after a redirect: none that could contain a key.
 _HARMLESS = frozenset({"accept", "accept-language", "content-type", "user-agent"})
 #: Headers that define the receiver and the end of a request. Callers must not set them, to prevent request smuggling.

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import quote, urlsplit
 
 import httptools
@@ -12,12 +15,21 @@ import orjson
 from gateleg.net.errors import BadHeader, BadResponse, ConnectionLost, ResponseTooLarge
 from gateleg.net.guard import Address
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 #: The default maximum size of a response.
 LIMIT = 64 * 1024 * 1024
 #: The maximum size of an event. Events normally contain a few words, or the arguments of a tool.
 _MAX_EVENT = 8 * 1024 * 1024
 #: The characters that paths may contain unencoded (RFC 3986). Some services have colons in paths and do not accept them encoded.
 _PATH = "/-_.~%:@!$&'()*+,;="
+#: Bytes of a message of an event stream before its headers: two lengths and their checksum.
+_PRELUDE = 12
+#: The largest message of an event stream that the services send.
+_MAX_MESSAGE = 24 * 1024 * 1024
+#: Lengths of the header values of an event stream by their type, for those of a fixed length.
+_FIXED = {0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +177,9 @@ def text_headers(headers: dict[bytes, bytes]) -> dict[str, str]:
 class Framing(Protocol):
     """Splits a stream into events."""
 
+    #: why no event can be read after those that were returned
+    failure: BadResponse | None
+
     def feed(self, data: bytes) -> list[dict[str, Any]]:
         """Add received bytes, and return the events that they complete."""
         ...
@@ -174,44 +189,74 @@ class Framing(Protocol):
         ...
 
 
-class JsonLines:
-    """A stream with one JSON object per line."""
+class EventFraming(ABC):
+    """What all framings share: an event that cannot be read does not lose those before it, however the bytes arrive."""
 
     def __init__(self) -> None:
         self._rest = b""
+        self.failure: BadResponse | None = None
 
     def feed(self, data: bytes) -> list[dict[str, Any]]:
-        """Add received bytes, and return the events that they complete."""
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        _bound(self._rest)
-        return [_object(line) for line in lines if line.strip()]
+        """Add received bytes, and return the events that they complete. Raises `BadResponse` if the first of them cannot be read."""
+        return self._complete(self._split(data))
 
     def end(self) -> list[dict[str, Any]]:
-        """The event of a last line without a line break."""
+        """End the stream, and return the events that this completes."""
+        return self._complete(self._split_end())
+
+    def _complete(self, events: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
+        if self.failure is not None:
+            raise self.failure
+        complete = []
+        try:
+            for event in events:
+                complete.append(event)  # noqa: PERF402 - those before an error are kept
+        except BadResponse as error:
+            if not complete:
+                raise
+            self.failure = error
+        return complete
+
+    @abstractmethod
+    def _split(self, data: bytes) -> Iterator[dict[str, Any]]: ...
+
+    @abstractmethod
+    def _split_end(self) -> Iterator[dict[str, Any]]: ...
+
+
+class JsonLines(EventFraming):
+    """A stream with one JSON object per line; the last line needs no line break."""
+
+    def _split(self, data: bytes) -> Iterator[dict[str, Any]]:
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        _bound(self._rest)
+        return (_object(line) for line in lines if line.strip())
+
+    def _split_end(self) -> Iterator[dict[str, Any]]:
         rest, self._rest = self._rest, b""
-        return [_object(rest)] if rest.strip() else []
+        return (_object(line) for line in [rest] if line.strip())
 
 
-class ServerSentEvents:
+class ServerSentEvents(EventFraming):
     """A `text/event-stream` whose data are JSON objects; `[DONE]`, comments and other fields are ignored."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        super().__init__()
         self._data: list[bytes] = []
 
-    def feed(self, data: bytes) -> list[dict[str, Any]]:
-        """Add received bytes, and return the events that they complete. Lines end with CR, LF or both, which may arrive separately."""
+    def _split(self, data: bytes) -> Iterator[dict[str, Any]]:
+        # Lines end with CR, LF or both, which may arrive separately.
         text = self._rest + data
         held = text.endswith(b"\r")
         *lines, rest = (text[:-1] if held else text).replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
         self._rest = rest + b"\r" if held else rest
         _bound(self._rest)
-        return [event for line in lines for event in self._take(line)]
+        return (event for line in lines for event in self._take(line))
 
-    def end(self) -> list[dict[str, Any]]:
-        """The last event, even without an empty line after it: some services omit that."""
+    def _split_end(self) -> Iterator[dict[str, Any]]:
+        # Some services omit the empty line after the last event.
         rest, self._rest = self._rest.rstrip(b"\r"), b""
-        return [*self._take(rest), *self._take(b"")] if rest else self._take(b"")
+        return (event for line in ([rest, b""] if rest else [b""]) for event in self._take(line))
 
     def _take(self, line: bytes) -> list[dict[str, Any]]:
         if line:
@@ -222,6 +267,62 @@ class ServerSentEvents:
             return []
         whole, self._data = b"\n".join(self._data), []
         return [] if not whole.strip() or whole.strip() == b"[DONE]" else [_object(whole)]
+
+
+class EventStream(EventFraming):
+    """Amazon's event streams: messages with lengths, checksums, typed headers and a JSON body.
+
+    An event is `{its type: its body}`, and an exception `{"error": {"type": ..., "message": ...}}`.
+    """
+
+    def _split(self, data: bytes) -> Iterator[dict[str, Any]]:
+        self._rest += data
+        while len(self._rest) >= _PRELUDE:
+            size, headers, checksum = struct.unpack("!III", self._rest[:_PRELUDE])
+            if zlib.crc32(self._rest[: _PRELUDE - 4]) != checksum or not _PRELUDE + headers + 4 <= size <= _MAX_MESSAGE:
+                raise BadResponse("The event stream is damaged: the lengths of a message are wrong.")
+            if len(self._rest) < size:
+                return
+            message, self._rest = self._rest[:size], self._rest[size:]
+            if zlib.crc32(message[:-4]) != int.from_bytes(message[-4:], "big"):
+                raise BadResponse("The event stream is damaged: the checksum of a message is wrong.")
+            yield _event(_headers(message[_PRELUDE : _PRELUDE + headers]), message[_PRELUDE + headers : -4])
+
+    def _split_end(self) -> Iterator[dict[str, Any]]:
+        if self._rest:
+            raise BadResponse("The event stream ended in the middle of a message.")
+        yield from ()
+
+
+def _event(headers: dict[str, str], body: bytes) -> dict[str, Any]:
+    kind = headers.get(":message-type")
+    if kind == "error":
+        return {"error": {"type": headers.get(":error-code", ""), "message": headers.get(":error-message", "")}}
+    content = _object(body) if body else {}
+    if kind == "exception":
+        return {"error": {"type": headers.get(":exception-type", ""), "message": content.get("message") or ""}}
+    return {headers.get(":event-type", ""): content}
+
+
+def _headers(data: bytes) -> dict[str, str]:
+    """The headers of a message that are texts; the others, such as dates, are not needed."""
+    headers: dict[str, str] = {}
+    place = 0
+    try:
+        while place < len(data):
+            name = data[place + 1 : place + 1 + data[place]].decode()
+            place += 1 + data[place]
+            kind, place = data[place], place + 1
+            if kind in _FIXED:
+                place += _FIXED[kind]
+                continue
+            size = int.from_bytes(data[place : place + 2], "big")
+            if kind == 7:
+                headers[name] = data[place + 2 : place + 2 + size].decode()
+            place += 2 + size
+    except (IndexError, UnicodeDecodeError):
+        raise BadResponse("The event stream is damaged: the headers of a message are not readable.") from None
+    return headers
 
 
 def _bound(data: bytes) -> None:

@@ -7,15 +7,13 @@
 `check`, `create`, `put`, `patch`, `upsert` and `delete` build the operations of a transaction; `gateleg.store` exports them too.
 """
 
-from gateleg.store.operations.batches import batch_get, batch_write
-from gateleg.store.operations.entity_reads import Items
+from gateleg.store.operations.batches import batch_get, batch_write, transact, transact_get
 from gateleg.store.operations.operation import Operation, Stream
 from gateleg.store.operations.pages import Page, collect, page
 from gateleg.store.operations.queries import count, query
-from gateleg.store.operations.reads import find, get
+from gateleg.store.operations.reads import Items, find, get
 from gateleg.store.operations.scans import ScanProgress, delete_all, export, scan
 from gateleg.store.operations.tables import Health, create_tables, delete_tables, ensure_tables, health, table_states
-from gateleg.store.operations.transactions import transact, transact_get
 from gateleg.store.operations.write_operation import WriteOperation
 from gateleg.store.operations.writes import check, create, delete, patch, put, release_unique, retrying, save, upsert
 

@@ -12,14 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from gateleg.model import spec_of
 from gateleg.model.expressions import Placeholders, all_of, equals, exists, missing
-from gateleg.model.upcasters import schema_of
+from gateleg.model.stored_forms import schema_of
 from gateleg.store.errors import AlreadyExists
 from gateleg.store.flow import Request
-from gateleg.store.operations.entity_reads import (
-    read_older,
-    upcast_item,
-    with_current_key,
-)
+from gateleg.store.operations.reads import read_older, upcast_item, with_current_key
 from gateleg.store.setup import retry_conflicts
 from gateleg.store.transports import ServiceError
 

@@ -19,13 +19,10 @@ from gateleg.model.keys import Presets
 from gateleg.model.planning import Collected, CollectionQuery
 from gateleg.store.errors import KeyGivenTwice
 from gateleg.store.flow import Request
-from gateleg.store.operations.batch_flows import batch_get_flow
-from gateleg.store.operations.entity_reads import ListReader, current_items, has_legacy_key
-from gateleg.store.operations.legacy_merge import current_item_key, legacy_items, legacy_partitions, without_replaced
-from gateleg.store.operations.merges import Merge
-from gateleg.store.operations.operation import Operation, by_position, check_limit
+from gateleg.store.operations.merges import Merge, current_item_key, legacy_items, legacy_partitions, without_replaced
+from gateleg.store.operations.operation import Operation, batch_get_flow, by_position, check_limit
 from gateleg.store.operations.queries import PatternOrQuery, Reading, build_query, query_partitions, send_all
-from gateleg.store.operations.reads import projected
+from gateleg.store.operations.reads import ListReader, current_items, has_legacy_key, projected
 from gateleg.store.setup import Position, request_digest
 
 if TYPE_CHECKING:
@@ -34,8 +31,8 @@ if TYPE_CHECKING:
     from gateleg.model import Attr, Condition, Item
     from gateleg.model.keys import KeyPlan
     from gateleg.store.flow import Flow, Payload
-    from gateleg.store.operations.entity_reads import LegacyItem
-    from gateleg.store.operations.legacy_merge import LegacyPartition
+    from gateleg.store.operations.merges import LegacyPartition
+    from gateleg.store.operations.reads import LegacyItem
     from gateleg.store.setup import Setup, Unreadable
 
 __all__ = ["Collect", "ReadPage", "merged_page"]
@@ -95,8 +92,8 @@ def page(
     no cursor to the previous page.
     """
     check_limit(limit, 1)
-    asked = build_query(pattern, conditions, arguments, newest_first)
-    return ReadPage(Reading(asked, consistent, hydrate, projected(project or (), asked.entity)), limit, cursor, examine)
+    query = build_query(pattern, conditions, arguments, newest_first)
+    return ReadPage(Reading(query, consistent, hydrate, projected(project or (), query.entity)), limit, cursor, examine)
 
 
 def merged_page(
@@ -156,8 +153,8 @@ class ReadPage(Operation[Page[Any]]):
         size = self.limit + 1
         while len(items) <= self.limit and not merge.done and (self.examine is None or merge.examined < self.examine):
             yield from merge.fill(size if self.examine is None else min(size, self.examine - merge.examined), setup)
-            while len(items) <= self.limit and (found := merge.take(1)):
-                items += found
+            while len(items) <= self.limit and (taken := merge.take(1)):
+                items += taken
                 stops.append(merge.position)
             size = min(size * 2, max(_MAX_PAGE_SIZE, size)) if merge.filtered else self.limit + 1 - len(items)
         more = len(items) > self.limit or not merge.done
@@ -210,10 +207,10 @@ class _MergedReading(Reading[E]):
         if self.hydrate:
             tables = [spec_of(query.entity).table for query in queries]
             keys = [(table, {name: item[name] for name in table.attributes}) for table, item in zip(tables, items, strict=True)]
-            found = yield from batch_get_flow(keys, reader.setup, self.consistent, f"{self.query.pattern} hydrate")
+            whole = yield from batch_get_flow(keys, reader.setup, self.consistent, f"{self.query.pattern} hydrate")
         else:
-            found = list(items)
-        decoded = [reader.one(spec_of(query.entity), item) for query, item in zip(queries, found, strict=True)]
+            whole = list(items)
+        decoded = [reader.decode(spec_of(query.entity), item) for query, item in zip(queries, whole, strict=True)]
         return [entity for entity in decoded if entity is not None]
 
     def _readings(self) -> Iterator[Reading[E]]:
@@ -259,7 +256,7 @@ def collect(
             f"collect takes a Collection, and was given {type(target).__name__}.",
             fix="Use query for an access pattern of one entity, or declare Collection(Project, Scene, title=...).",
         )
-    if arguments or any(not isinstance(one, Presets) for one in conditions):
+    if arguments or any(not isinstance(condition, Presets) for condition in conditions):
         raise KeyGivenTwice("Key components were passed together with a query, which already has them.")
     return Collect(target, consistent)
 
@@ -283,27 +280,27 @@ class Collect(Operation[Collected]):
     def _legacy_partitions(self, setup: Setup) -> list[LegacyPartition]:
         """The partitions that may contain items of the entities under legacy keys."""
         collection, values = self.query.collection, self.query.values
-        found: list[LegacyPartition] = []
+        partitions: list[LegacyPartition] = []
         for entity, plan in zip(collection.entities, collection.plans, strict=True):
             if spec_of(entity).key.legacy:
                 query = Query(entity, collection.title, plan, {name: values[name] for name in plan.names if name in values})
-                found += legacy_partitions(query, setup, self.consistent)
-        return found
+                partitions += legacy_partitions(query, setup, self.consistent)
+        return partitions
 
     def _read(self, requests: Sequence[Payload], older: list[LegacyPartition], reader: ListReader) -> Flow[Collected]:
         title = self.query.collection.title
         legacy: dict[Any, LegacyItem] = {}
         for partition in older:
             items = yield from _all_pages([partition.payload], title)
-            found = yield from legacy_items(partition, items, reader)
-            kept = yield from without_replaced(partition, found, reader, self.consistent)
+            present = yield from legacy_items(partition, items, reader)
+            kept = yield from without_replaced(partition, present, reader, self.consistent)
             legacy |= {current_item_key(partition.query, item): item for item in kept}
         items = yield from _all_pages(requests, title)
         if older:
             items = self._joined(items, legacy, older)
         for entity in self.query.collection.entities:
             items = yield from self._upcast(items, entity, reader)
-        return replace(self.query.sort(items, reader.one), unreadable=tuple(reader.unreadable))
+        return replace(self.query.sort(items, reader.decode), unreadable=tuple(reader.unreadable))
 
     def _joined(self, items: list[Item], legacy: dict[Any, LegacyItem], older: list[LegacyPartition]) -> list[Item]:
         """All items without duplicates, in the order of the partition."""
@@ -311,7 +308,10 @@ class Collect(Operation[Collected]):
         present = [
             item
             for item in items
-            if not any(item[table.hash] == one.hash and has_legacy_key(item, spec_of(one.query.entity), one.plan) for one in older)
+            if not any(
+                item[table.hash] == partition.hash and has_legacy_key(item, spec_of(partition.query.entity), partition.plan)
+                for partition in older
+            )
         ]
         moved = {current_item_key(query, item) for item in present}
         left: list[Item] = [item for place, item in legacy.items() if place not in moved]
@@ -322,10 +322,10 @@ class Collect(Operation[Collected]):
         if not spec.lookups:
             return items
         # One by one, to keep the order: an item that cannot be upcast is reported and left out.
-        found: list[Item] = []
+        current: list[Item] = []
         for item in items:
-            found += (yield from current_items(spec, [item], reader)) if spec.table.spec_for(item) is spec else [item]
-        return found
+            current += (yield from current_items(spec, [item], reader)) if spec.table.spec_for(item) is spec else [item]
+        return current
 
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The partition, for each entity."""

@@ -14,12 +14,9 @@ from gateleg.model.keys import BoundKey, Presets
 from gateleg.model.planning import holds_expiry, not_expired
 from gateleg.store.errors import KeyGivenTwice, NotProjected
 from gateleg.store.flow import Request, StreamedItems, Together
-from gateleg.store.operations.batch_flows import batch_get_flow
-from gateleg.store.operations.entity_reads import LegacyItem, ListReader, current_items, with_current_key
-from gateleg.store.operations.legacy_merge import LegacyMerge, legacy_partitions
-from gateleg.store.operations.merges import Merge
-from gateleg.store.operations.operation import Operation, Stream, by_position, check_limit
-from gateleg.store.operations.reads import projected
+from gateleg.store.operations.merges import LegacyMerge, Merge, legacy_partitions
+from gateleg.store.operations.operation import Operation, Stream, batch_get_flow, by_position, check_limit
+from gateleg.store.operations.reads import LegacyItem, ListReader, current_items, projected, with_current_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -80,8 +77,8 @@ def query(
     for indexes that do not project them. With `project=[Job.status]`, the results are dictionaries of those attributes. Items that cannot
     be decoded are reported to the store's `on_unreadable` and left out.
     """
-    asked = build_query(pattern, conditions, arguments, newest_first)
-    reading = Reading(asked, consistent, hydrate, projected(project or (), asked.entity))
+    built = build_query(pattern, conditions, arguments, newest_first)
+    reading = Reading(built, consistent, hydrate, projected(project or (), built.entity))
     return QueryStream(reading, None if limit is None else check_limit(limit), page_size)
 
 
@@ -107,7 +104,7 @@ def build_query(
             raise by_position(error) from None
     elif not isinstance(pattern, Query):
         raise _not_a_query(pattern)
-    elif arguments or any(not isinstance(one, Presets) for one in conditions):
+    elif arguments or any(not isinstance(condition, Presets) for condition in conditions):
         raise KeyGivenTwice("Key components were passed together with a query, which already has them.")
     else:
         query = pattern
@@ -120,8 +117,8 @@ def _not_a_query(target: object) -> NotAQuery:
         patterns = [f"{target.__name__}.{name}" for name in spec_of(target).patterns]
         fix = f"Query one of its patterns: {', '.join(patterns)}." if patterns else f"Declare an access pattern in {target.__name__}."
         return NotAQuery(f"{target.__name__} is an entity, not an access pattern.", fix=fix)
-    shown = f"{target.entity.__name__}.key" if isinstance(target, BoundKey) else repr(target)
-    return NotAQuery(f"{shown} is neither a pattern nor a query.")
+    what = f"{target.entity.__name__}.key" if isinstance(target, BoundKey) else repr(target)
+    return NotAQuery(f"{what} is neither a pattern nor a query.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +144,8 @@ class Reading(Generic[E]):
             raise NotProjected(f"{index.name} does not project all attributes of {spec.name}.")
         requests = query.requests(table_name=setup.name_of(spec.table), consistent=self.consistent, project=self.project)
         if self.hydrate:
-            wanted = (*spec.table.attributes, *index.attributes)
-            return tuple(_with_names(request, wanted) for request in requests)
+            names = (*spec.table.attributes, *index.attributes)
+            return tuple(_with_names(request, names) for request in requests)
         if self.project:
             # The keys are needed for cursors.
             return tuple(_with_names(request, (*spec.table.attributes, *index.attributes), keep=True) for request in requests)
@@ -159,8 +156,8 @@ class Reading(Generic[E]):
         spec = spec_of(self.query.entity)
         if not self.project:
             return spec.decode(item if not spec.key.legacy or spec.key.fits(item) else with_current_key(item, spec))
-        wanted = {attr.name.split(".")[0].split("[")[0] for attr in self.project}
-        return {name: value for name, value in spec.decode_partial(item).items() if name in wanted}
+        names = {attr.name.split(".")[0].split("[")[0] for attr in self.project}
+        return {name: value for name, value in spec.decode_partial(item).items() if name in names}
 
     def finish(self, items: list[Item], reader: ListReader) -> Flow[list[Any]]:
         """Decode the items of a page. Hydrating reads them from the table and leaves out those that were deleted meanwhile."""
@@ -169,15 +166,15 @@ class Reading(Generic[E]):
             items = yield from self._whole(items, setup)
         if spec.lookups and not self.project:
             items = yield from current_items(spec, items, reader)
-        return reader.all(spec, items, self.decode if self.project or spec.key.legacy else None)
+        return reader.decode_all(spec, items, self.decode if self.project or spec.key.legacy else None)
 
     def _whole(self, items: list[Item], setup: Setup) -> Flow[list[Item]]:
         """Read the whole items from the table. Items from legacy partitions are already whole."""
         spec = spec_of(self.query.entity)
         parts = {number: item for number, item in enumerate(items) if not isinstance(item, LegacyItem)}
         keys = [(spec.table, {name: item[name] for name in spec.table.attributes}) for item in parts.values()]
-        found = yield from batch_get_flow(keys, setup, self.consistent, f"{self.query.pattern} hydrate")
-        whole = dict(enumerate(items)) | dict(zip(parts, found, strict=True))
+        stored = yield from batch_get_flow(keys, setup, self.consistent, f"{self.query.pattern} hydrate")
+        whole = dict(enumerate(items)) | dict(zip(parts, stored, strict=True))
         return [item for item in whole.values() if item is not None]
 
     def merge(self, setup: Setup, reader: ListReader, position: Position | None = None) -> Merge[E]:
@@ -227,10 +224,10 @@ class QueryStream(Stream[Any]):
             items = merge.take(left)
             if not items and merge.done:
                 return
-            found = yield from self.reading.finish(items, reader)
+            results = yield from self.reading.finish(items, reader)
             # The limit is a number of results, so items that were left out do not count.
-            left = None if left is None else left - len(found)
-            yield StreamedItems(found)
+            left = None if left is None else left - len(results)
+            yield StreamedItems(results)
 
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """The queried partition."""

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pydantic import BaseModel
 
 from gateleg.model import Table, spec_of
-from gateleg.model.constraints import is_marker
 from gateleg.model.expressions import Placeholders
+from gateleg.model.tables import is_marker
 from gateleg.store.errors import LostRace, NotFound, OutOfScope
 from gateleg.store.flow import Request, StreamedItems, Together
-from gateleg.store.operations.batch_flows import batch_write_flow
-from gateleg.store.operations.entity_reads import ListReader, current_items, hidden, is_legacy, read_form
-from gateleg.store.operations.legacy_merge import newer_items
-from gateleg.store.operations.operation import Operation, Stream, item_key
+from gateleg.store.operations.merges import newer_items
+from gateleg.store.operations.operation import Operation, Stream, batch_write_flow, item_key
 from gateleg.store.operations.queries import PatternOrQuery, Reading, build_query, query_partitions
+from gateleg.store.operations.reads import ListReader, current_items, hidden, is_legacy, read_form
 from gateleg.store.operations.tables import check_table
 from gateleg.store.operations.write_operation import Delete
 from gateleg.store.setup import RateLimiter
@@ -165,15 +164,15 @@ class Scan(Stream[Any]):
         mine = [item for item in items if not is_marker(self.table, item) and (self.table.spec_for(item) is spec or is_legacy(item, spec))]
         current = yield from current_items(spec, mine, reader)
         if not spec.key.legacy:
-            return reader.all(spec, current)
-        found: list[Any] = []
+            return reader.decode_all(spec, current)
+        entities: list[Any] = []
         older: dict[int, list[Any]] = {}
-        for instance, number in reader.all(spec, current, lambda item: read_form(item, spec)):
-            (found if number is None else older.setdefault(number, [])).append(instance)
+        for instance, number in reader.decode_all(spec, current, lambda item: read_form(item, spec)):
+            (entities if number is None else older.setdefault(number, [])).append(instance)
         for number, instances in older.items():
             stored = yield from newer_items(spec, instances, number, reader.setup, self.consistent)
-            found += [one for one, newer in zip(instances, stored, strict=True) if not any(newer)]
-        return found
+            entities += [instance for instance, newer in zip(instances, stored, strict=True) if not any(newer)]
+        return entities
 
     def partitions(self) -> Iterator[tuple[type[BaseModel], KeyPlan, Mapping[str, Any]]]:
         """Raises `OutOfScope`: a scoped store cannot read whole tables."""

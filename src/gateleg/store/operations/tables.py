@@ -70,23 +70,23 @@ def health(*tables: Table) -> Operation[Health]:
     return HealthCheck(check_tables(tables))
 
 
-def check_tables(given: tuple[Any, ...]) -> tuple[Any, ...]:
+def check_tables(tables: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the tables of a call; raise `InvalidOption` for anything else."""
-    for one in given:
-        check_table(one)
-    return given
+    for table in tables:
+        check_table(table)
+    return tables
 
 
-def check_table(given: Any) -> None:
+def check_table(table: Any) -> None:
     """Raise `InvalidOption` for anything but a table."""
-    if isinstance(given, type) and hasattr(given, "__table__"):
-        raise InvalidOption(f"{given.__name__} is an entity, not a table.", fix=f"Give its table: {given.__name__}.__table__.")
-    if isinstance(given, list | tuple | set) and all(isinstance(one, Table) for one in given):
+    if isinstance(table, type) and hasattr(table, "__table__"):
+        raise InvalidOption(f"{table.__name__} is an entity, not a table.", fix=f"Give its table: {table.__name__}.__table__.")
+    if isinstance(table, list | tuple | set) and all(isinstance(member, Table) for member in table):
         raise InvalidOption(
-            f"A {type(given).__name__} of tables was given in place of a table.", fix="Write *tables, or one after another."
+            f"A {type(table).__name__} of tables was given in place of a table.", fix="Write *tables, or one after another."
         )
-    if not isinstance(given, Table):
-        raise InvalidOption(f"{shown(given)} is not a table.", fix='Give a Table, such as orders = Table("Orders", hash="order_id").')
+    if not isinstance(table, Table):
+        raise InvalidOption(f"{shown(table)} is not a table.", fix='Give a Table, such as orders = Table("Orders", hash="order_id").')
 
 
 class _TableOperation(Operation[list[str]]):
@@ -131,9 +131,9 @@ class CreateTables(_TableOperation):
 
 def _check_names(table: Table, name: str) -> None:
     """Raise `BadName` for names that are too short for DynamoDB. The declaration cannot check this, as table names have a prefix."""
-    for one in (name, *(index.name for index in table.indexes)):
-        if len(one) < _MIN_NAME_LENGTH:
-            raise BadName(f"The name {one!r} of {'a table' if one == name else f'an index of {name}'} is too short.")
+    for text in (name, *(index.name for index in table.indexes)):
+        if len(text) < _MIN_NAME_LENGTH:
+            raise BadName(f"The name {text!r} of {'a table' if text == name else f'an index of {name}'} is too short.")
 
 
 def _enable_ttl(table: Table, setup: Setup) -> Flow[None]:
@@ -244,13 +244,13 @@ def drift(table: Table, name: str, described: Mapping[str, Any] | None) -> list[
     if described is None or status not in _USABLE:
         return [f"The table {name} is {status.lower()}."]
     problems = key_differences(table, name, described)
-    deployed = {one["IndexName"]: one for kind in _KINDS for one in described.get(kind) or ()}
+    deployed = {entry["IndexName"]: entry for kind in _KINDS for entry in described.get(kind) or ()}
     for index in table.indexes:
-        found = deployed.get(index.name)
-        status = "MISSING" if found is None else found.get("IndexStatus", "ACTIVE")
-        if found is None or status not in _USABLE:
+        described_index = deployed.get(index.name)
+        status = "MISSING" if described_index is None else described_index.get("IndexStatus", "ACTIVE")
+        if described_index is None or status not in _USABLE:
             problems.append(f"The index {index.name} of the table {name} is {status.lower()}.")
-        elif found["KeySchema"] != index.definition()["KeySchema"]:
+        elif described_index["KeySchema"] != index.definition()["KeySchema"]:
             problems.append(f"The index {index.name} of the table {name} has another key than declared.")
     return problems
 
@@ -307,9 +307,9 @@ def check_keys(tables: Iterable[Table], setup: Setup) -> Flow[frozenset[Table]]:
 def key_differences(table: Table, name: str, described: Mapping[str, Any]) -> list[str]:
     """How the key of a deployed table, or the type of an attribute in an index's key, differs from the declaration."""
     declared = table.definition()
-    there, wanted = _key_of(described), _key_of(declared)
-    if there != wanted:
-        return [f"The table {name} has the key {there}, but {wanted} is declared."]
+    there, declared_key = _key_of(described), _key_of(declared)
+    if there != declared_key:
+        return [f"The table {name} has the key {there}, but {declared_key} is declared."]
     types = _types_of(described)
     return [
         f"The table {name} indexes {attribute} as {_TYPES[types[attribute]]}, but {_TYPES[declared_type]} is declared."
@@ -319,11 +319,11 @@ def key_differences(table: Table, name: str, described: Mapping[str, Any]) -> li
 
 
 def _types_of(definition: Mapping[str, Any]) -> dict[str, str]:
-    return {one["AttributeName"]: one["AttributeType"] for one in definition["AttributeDefinitions"]}
+    return {entry["AttributeName"]: entry["AttributeType"] for entry in definition["AttributeDefinitions"]}
 
 
 def _key_of(definition: Mapping[str, Any]) -> str:
     """A primary key in words, hash first: `(partition_key S, run_uuid S)`."""
-    types, schema = _types_of(definition), sorted(definition["KeySchema"], key=lambda one: str(one["KeyType"]))
-    names = [one["AttributeName"] for one in schema]
+    types, schema = _types_of(definition), sorted(definition["KeySchema"], key=lambda entry: str(entry["KeyType"]))
+    names = [entry["AttributeName"] for entry in schema]
     return f"({', '.join(f'{name} {types[name]}' for name in names)})"

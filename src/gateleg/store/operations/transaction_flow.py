@@ -28,9 +28,9 @@ from gateleg.store.errors import (
     UniqueTaken,
 )
 from gateleg.store.flow import Request
-from gateleg.store.operations.entity_reads import needs_lookup, upcast_item
 from gateleg.store.operations.older_items import empty_key_check, place, upgrade_item
 from gateleg.store.operations.operation import ItemKey, item_key
+from gateleg.store.operations.reads import needs_lookup, upcast_item
 from gateleg.store.setup import retry_conflicts
 from gateleg.store.sizes import TRANSACTION_LIMIT, check_size
 from gateleg.store.transports import ServiceError
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from gateleg.store.setup import Setup
 
 __all__ = ["combine_entries", "transaction_flow"]
-
 
 OPERATIONS_LIMIT = 100
 #: the maximum number of attempts of a transaction whose counters other writers keep changing

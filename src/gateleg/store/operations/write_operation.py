@@ -21,10 +21,9 @@ from gateleg.model.planning import PreparedUpdate, Write, guards_of, plan_check,
 from gateleg.store.error_translation import WriteCondition, explain_refusal
 from gateleg.store.errors import InvalidOption, NotReturned, TransactionCanceled
 from gateleg.store.flow import Request
-from gateleg.store.operations.entity_reads import needs_lookup, upcast_item
 from gateleg.store.operations.older_items import migrate_to_current_key, upgrade_item
 from gateleg.store.operations.operation import SingleRequest, locate
-from gateleg.store.operations.reads import Find, decode_flow, get_payload
+from gateleg.store.operations.reads import Find, decode_flow, get_payload, needs_lookup, upcast_item
 from gateleg.store.operations.transaction_flow import creates, transaction_flow
 from gateleg.store.setup import Setup, retry_conflicts
 from gateleg.store.transports import ServiceError, Unreachable

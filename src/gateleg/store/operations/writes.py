@@ -389,9 +389,9 @@ class Retrying(Operation[E], Generic[E]):
 def _decided(actions: Any) -> tuple[Action[Any], ...]:
     """The actions of a decision, which is a list of them."""
     if isinstance(actions, Action) or not isinstance(actions, Iterable):
-        given = "None" if actions is None else "a single action" if isinstance(actions, Action) else repr(actions)
+        result = "None" if actions is None else "a single action" if isinstance(actions, Action) else repr(actions)
         raise InvalidOption(
-            f"The function given to retrying returned {given}.", fix="Return a list of actions; an empty one changes nothing."
+            f"The function given to retrying returned {result}.", fix="Return a list of actions; an empty one changes nothing."
         )
     return tuple(actions)
 

@@ -26,7 +26,6 @@ __all__ = [
     "missing_credentials",
 ]
 
-
 #: The error code of a call on a closed transport.
 CLOSED = "TransportClosed"
 #: The prefix of the error code for responses that are not DynamoDB's; the HTTP status follows.

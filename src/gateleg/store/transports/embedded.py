@@ -1,4 +1,7 @@
-"""Transports to an embedded engine, that is, one in this process, and the SQLite file of its data."""
+"""Transports to an embedded engine, that is, one in this process, and the SQLite file of its data.
+
+`GroupCommitTransport` is for queue workers: their writes can share commits.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +19,18 @@ from gateleg.store.transports.messages import unwritable
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from gateleg.engine import Durability, Engine
+    from gateleg.engine import CommitQueue, Durability, Engine
+    from gateleg.store.transports import AsyncTransport
 
-__all__ = ["MEMORY", "AsyncEmbeddedTransport", "database_file"]
-
+__all__ = ["MEMORY", "AsyncEmbeddedTransport", "GroupCommitTransport", "commit_error", "database_file", "with_shared_commits"]
 
 #: The path of an embedded store in memory.
 MEMORY = ":memory:"
+
 #: The database's name in a data folder.
 _NAME = "gateleg.db"
 _THREADS = 4
+
 #: Reads on the event loop between two turns of other tasks.
 _READS_AT_ONCE = 50
 
@@ -99,6 +104,44 @@ class AsyncEmbeddedTransport:
             self.engine.close()
 
 
+class GroupCommitTransport:
+    """An `AsyncEmbeddedTransport` that also executes requests in the calling thread, without awaiting, as writes of a `CommitQueue` do.
+
+    Inside a group each request succeeds or fails by itself, and reads see the state before the group.
+    """
+
+    def __init__(self, usual: AsyncEmbeddedTransport) -> None:
+        self.usual = usual
+        self._direct = EmbeddedTransport(usual.engine)
+
+    def execute(self, operation: str, request: dict[str, Any]) -> dict[str, Any]:
+        """Execute a request in this thread."""
+        return self._direct.call(operation, request)
+
+    def prepare_call(self, operation: str, request: dict[str, Any]) -> Callable[[], dict[str, Any]]:
+        """Prepare a request before its group begins, and return the function that executes it, which raises all errors."""
+        return self._direct.prepare_call(operation, request)
+
+    def commit_queue(self, *, max_writes: int, linger: float) -> CommitQueue:
+        """A queue whose writes share commits. It waits and commits on the event loop: a worker has nothing else to do meanwhile."""
+        from gateleg.engine import CommitQueue
+
+        return CommitQueue(self.usual.engine, max_writes=max_writes, linger=linger)
+
+    def changes(self) -> int:
+        """SQLite's `data_version`: changes whenever another connection, also of another process, commits. Takes a few microseconds."""
+        row = self.usual.engine.database.row("PRAGMA data_version")
+        return 0 if row is None else int(row[0])
+
+    async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
+        """Execute a request as the usual transport does."""
+        return await self.usual.call(operation, request, timeout=timeout)
+
+    async def close(self) -> None:
+        """Close the usual transport."""
+        await self.usual.close()
+
+
 def open_embedded(path: str = MEMORY, durability: Durability = "full") -> EmbeddedTransport:
     """A transport with a new engine, which it owns: in memory, or in a folder or file that is created if necessary."""
     return EmbeddedTransport(open_engine(path, durability), owned=True)
@@ -134,12 +177,11 @@ def database_file(path: str) -> str:
     return str(place / _NAME)
 
 
-def _refusal(error: EngineError | UnicodeEncodeError, operation: str, request: dict[str, Any]) -> Exception:
-    """The `ServiceError` for an engine's error; an `EncodeError` for text that no service could receive."""
-    if isinstance(error, UnicodeEncodeError):
-        return unwritable(operation, request) or error
-    broken_text = unwritable(operation, request) if error.code == "SerializationException" else None
-    return broken_text or service_error(error)
+def with_shared_commits(transport: AsyncTransport) -> GroupCommitTransport | None:
+    """The transport with shared commits, if its engine is in this process; None for a remote store."""
+    if type(transport) is AsyncEmbeddedTransport:
+        return GroupCommitTransport(transport)
+    return transport if isinstance(transport, GroupCommitTransport) else None
 
 
 def service_error(error: EngineError) -> ServiceError:
@@ -149,6 +191,19 @@ def service_error(error: EngineError) -> ServiceError:
     if error.message == ENGINE_CLOSED:
         return _closed()
     return ServiceError(error.code, error.message, error.extra, error.status)
+
+
+def commit_error(error: Exception) -> Exception:
+    """The `ServiceError` for an engine's error in beginning or committing a group; any other error is returned unchanged."""
+    return service_error(error) if isinstance(error, EngineError) else error
+
+
+def _refusal(error: EngineError | UnicodeEncodeError, operation: str, request: dict[str, Any]) -> Exception:
+    """The `ServiceError` for an engine's error; an `EncodeError` for text that no service could receive."""
+    if isinstance(error, UnicodeEncodeError):
+        return unwritable(operation, request) or error
+    broken_text = unwritable(operation, request) if error.code == "SerializationException" else None
+    return broken_text or service_error(error)
 
 
 def _closed() -> ServiceError:

@@ -12,17 +12,11 @@ from gateleg.apps.agents.running.frames import reply_text
 from gateleg.apps.agents.running.submission import SubmittedRun
 from gateleg.apps.agents.tables import Agent
 from gateleg.apps.agents.thread_tables import Run, RunStatus, ToolCallStatus
-from tests.ai.conftest import no_authorities
 from tests.ai.speaking import asked, head
 from tests.apps.agents.running.hosted import EVE, Hosted, hosting
 from tests.apps.agents.running.protocols import PROTOCOLS, SUM, Protocol
 from tests.net.http.faulty import Act, Service, service
 
-__all__ = ["no_authorities"]
-
-for sdk in ("anthropic", "botocore", "google.genai"):
-    pytest.importorskip(sdk)
-pytestmark = pytest.mark.usefixtures("no_authorities")
 EVERY = pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=list(PROTOCOLS))
 
 

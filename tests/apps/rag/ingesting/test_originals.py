@@ -17,7 +17,7 @@ from gateleg.apps.rag.searching.requests import SearchRequest
 from gateleg.apps.rag.searching.service import SearchScope, search
 from gateleg.apps.rag.tables import Document, DocumentStatus
 from gateleg.net import Credentials
-from gateleg.objects.s3.account import BucketClient
+from gateleg.objects.s3_account import BucketClient
 from gateleg.web.app import create_app
 from tests.apps.rag.ingesting.library import ADMIN, Library, open_library, result
 from tests.objects.s3.bucket import MemoryClient

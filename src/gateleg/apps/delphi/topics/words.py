@@ -32,7 +32,7 @@ def known_share(embeddings: Embeddings, texts: Sequence[str]) -> float | None:
     words = [token.word for text in texts for clause in tokens(text) for token in clause]
     if embeddings.model != _LOCAL or not words:
         return None
-    from gateleg.ai.minilm.model import minilm
+    from gateleg.ai.minilm import minilm
 
     pieces = minilm().tokens(words)
     # A word in the vocabulary is one token between the start and end tokens.

@@ -135,7 +135,7 @@ async def split_document(cut: PreparedChunks, strategy: Strategy, embed: Any) ->
         return cut
     tokenize = None
     if strategy.type is ChunkingType.TOKEN:
-        from gateleg.ai.minilm.tokens import token_spans
+        from gateleg.ai.minilm import token_spans
 
         tokenize = token_spans
     headings = cut.document.headings or None

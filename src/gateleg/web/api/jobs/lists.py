@@ -2,19 +2,18 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Query, Response
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field
+from fastapi import APIRouter, Depends, Query
+from pydantic import Field
 
 from gateleg.host.errors import BadRequest
-from gateleg.host.job_views import JobDetail, JobView, TypeView, UnreadableJobView, WorkerView
+from gateleg.host.job_views import JobView, TypeView, UnreadableJobView, WorkerView
 from gateleg.jobs import JobStatus
 from gateleg.jobs.queue_context import UnreadableJob
-from gateleg.jobs.submission import JobAttributes
 from gateleg.store import Page
-from gateleg.web.api.calls import Operating, Viewing
+from gateleg.web.api.calls import Viewing
 from gateleg.web.api.pages import Cursor, Limit, Listing, page_by_key
 
-__all__ = ["JobListing", "SubmissionResult"]
+__all__ = ["JobListing"]
 
 router = APIRouter(prefix="/api/jobs", tags=["Jobs"])
 #: The maximum number of jobs that one request may submit or act on.
@@ -48,34 +47,6 @@ class JobListing(Listing[JobView]):
         return cls(items=[JobView.of(job) for job in page], next=page.next, unreadable=unreadable)
 
 
-class NewJob(JobAttributes, defer_build=False):
-    """A job to submit. Its type provides the defaults."""
-
-    job_type: Annotated[Text, Field(examples=["demo.decades"])]
-    config: dict[str, Any] = Field(default={}, validation_alias=AliasChoices("config", "job_config"), examples=[{}])
-
-
-class SubmissionResult(BaseModel):
-    """The result of a submission."""
-
-    job: JobDetail
-    created: bool = Field(description="False if the key was taken; `job` is then the existing job.")
-
-
-class NewJobs(BaseModel):
-    """Jobs to submit together: all of them, or none."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    jobs: list[NewJob] = Field(min_length=1, max_length=MAX_JOBS_PER_REQUEST)
-
-
-class SubmissionResults(BaseModel):
-    """The results of submissions, in order."""
-
-    jobs: list[SubmissionResult]
-
-
 @router.get("")
 async def list_jobs(
     call: Viewing,
@@ -102,28 +73,6 @@ async def list_jobs(
         cursor=cursor,
     )
     return JobListing.of(page)
-
-
-@router.post("", status_code=201)
-async def submit(call: Operating, new: NewJob, response: Response) -> SubmissionResult:
-    """Submit a job. Returns 200 instead of 201 if its key was taken."""
-    answer = await call.host.queue.submit(new.submission(new.job_type, new.config, created_by=call.principal.name))
-    if answer.created:
-        await call.note("job.submit", str(answer.job.job_id), job_type=answer.job.job_type, queue=answer.job.queue)
-    else:
-        response.status_code = 200
-    response.headers["Location"] = f"/api/jobs/{answer.job.job_id}"
-    return SubmissionResult(job=JobDetail.of(answer.job), created=answer.created)
-
-
-@router.post("/bulk", status_code=201)
-async def submit_many(call: Operating, new: NewJobs) -> SubmissionResults:
-    """Submit several jobs, which may depend on each other. If one of them is refused, none is submitted."""
-    answers = await call.host.queue.submit_many(
-        [job.submission(job.job_type, job.config, created_by=call.principal.name) for job in new.jobs]
-    )
-    await call.note("job.submit-many", answers[0].job.job_type, count=len(answers), created=sum(one.created for one in answers))
-    return SubmissionResults(jobs=[SubmissionResult(job=JobDetail.of(one.job), created=one.created) for one in answers])
 
 
 @router.get("/types")

@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from gateleg.durations import duration
+from gateleg.host.actions.queues import QueueRate, QueueTarget, drain_queue, limit_queue, pause_queue, resume_queue
 from gateleg.host.principal import Role
+from gateleg.web.console.actions import act
 from gateleg.web.console.cells import Badge, Column, Row, ago_cell, button_cell, chip_cell, meta_cell, mono_cell, since_cell
-from gateleg.web.console.dialogs import button, carry_out, sheet
+from gateleg.web.console.dialogs import button, sheet
 from gateleg.web.console.failures import empty
 from gateleg.web.console.forms import Field
 from gateleg.web.console.frame import View, frame
@@ -134,24 +136,14 @@ def _list(view: View, topic: Topic[tuple[QueueOverview, ...]], first: tuple[Queu
     follow(view.live, topic, show, pulse, known=first)
 
 
+_MODES = {"pause": pause_queue, "resume": resume_queue, "drain": drain_queue}
+
+
 async def _act(view: View, name: str, verb: str) -> None:
-    queue, by = view.host.queue, view.principal.name
     if verb == "rate":
         await _ask_rate(view, name)
-        return
-    acts: dict[str, tuple[Callable[..., Awaitable[object]], str]] = {
-        "pause": (queue.pause, "paused"),
-        "resume": (queue.resume, "running"),
-        "drain": (queue.drain, "draining"),
-    }
-    act, word = acts[verb]
-
-    async def work() -> None:
-        await act(name, by=by)
-        await view.host.audit.note(view.principal, f"queue.{verb}", name)
-
-    if await carry_out(view, Role.OPERATOR, work, f"{name} is {word}"):
-        view.live.refresh("queues")
+    else:
+        await act(view, _MODES[verb], QueueTarget(name=name))
 
 
 async def _ask_rate(view: View, name: str) -> None:
@@ -164,18 +156,10 @@ async def _ask_rate(view: View, name: str) -> None:
         with tag("div", classes="deeds"):
             button("Cancel", lambda: dialog.submit(False))
             button("Set", lambda: dialog.submit(True), look="first")
-    wanted = await dialog
+    answer = await dialog
     dialog.delete()
-    if wanted is not True:
-        return
-
-    async def work() -> None:
-        limit, window = int(starts.text or 0), int(seconds.text or 60)
-        await view.host.queue.set_rate(name, limit, seconds=window, by=view.principal.name)
-        await view.host.audit.note(view.principal, "queue.rate", name, starts=limit, seconds=window)
-
-    if await carry_out(view, Role.OPERATOR, work, f"{name} has a new rate limit"):
-        view.live.refresh("queues")
+    if answer is True:
+        await act(view, limit_queue, QueueRate(name=name, starts=int(starts.text or 0), seconds=int(seconds.text or 60)))
 
 
 STATES = {

@@ -10,17 +10,30 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
+from pydantic import ValidationError
 
 from gateleg.durations import duration
+from gateleg.errors import problem_message
+from gateleg.host.actions import Action, ActionCall, perform
+from gateleg.host.actions.queues import (
+    NewSchedule,
+    ScheduleTarget,
+    delete_schedule,
+    disable_schedule,
+    enable_schedule,
+    put_schedule,
+    run_schedule,
+)
 from gateleg.host.errors import NotAllowed
 from gateleg.host.principal import Role
 from gateleg.jobs import BadConfig, Job, JobError, JobMissing, JobUnreadable
 from gateleg.jobs.schedules import next_run, run_submission
 from gateleg.jobs.tables import ArchivedJob
+from gateleg.web.console.actions import act
 from gateleg.web.console.cells import BY_STATUS, Badge, Column, Row, ago_cell, button_cell, chip, chip_cell, meta_cell, mono_cell
-from gateleg.web.console.dialogs import button, carry_out
+from gateleg.web.console.dialogs import button
 from gateleg.web.console.failures import empty, refusal, trouble
-from gateleg.web.console.forms import Field, confirm, guarded, open_after_save, problems_by_field, unguarded
+from gateleg.web.console.forms import Field, guarded, open_after_save, problems_by_field, unguarded
 from gateleg.web.console.frame import Crumb, View, frame
 from gateleg.web.console.jobs.list_page import COLUMNS as JOB_COLUMNS
 from gateleg.web.console.jobs.list_page import job_row
@@ -237,28 +250,19 @@ def _runs(view: View, topic: Topic[list[Job]], first: list[Job], pulse: LiveIndi
     follow(view.live, topic, show, pulse, known=first)
 
 
+_ACTIONS: dict[str, Action[ScheduleTarget, Any]] = {
+    "run": run_schedule,
+    "remove": delete_schedule,
+    "on": enable_schedule,
+    "off": disable_schedule,
+}
+
+
 async def _act(view: View, name: str, verb: str) -> None:
-    queue = view.host.queue
     if verb == "edit":
         ui.navigate.to(edit_address(name))
-        return
-
-    async def work() -> Any:
-        if verb == "run":
-            one = next(found for found in await queue.schedules() if found.name == name)
-            await queue.submit(run_submission(one, f"{view.principal.name}, {submitted_by(name)}"))
-        elif verb == "remove":
-            await queue.unschedule(name)
-        else:
-            await queue.set_enabled(name, verb == "on")
-        await view.host.audit.note(view.principal, f"schedule.{verb}", name)
-
-    loss = "No more jobs will be submitted. Jobs that it submitted stay."
-    if verb == "remove" and not await confirm(f"Remove {name}?", loss, verb="Remove"):
-        return
-    said = {"run": "Submitted", "remove": f"{name} was deleted", "on": f"{name} was enabled", "off": f"{name} was disabled"}
-    if await carry_out(view, Role.OPERATOR, work, said[verb]):
-        view.live.refresh("schedules")
+    else:
+        await act(view, _ACTIONS[verb], ScheduleTarget(name=name))
 
 
 async def schedule_form(view: View, schedule: Schedule | None, type: str | None) -> None:
@@ -302,19 +306,24 @@ async def schedule_form(view: View, schedule: Schedule | None, type: str | None)
         problem.clear()
         name.show_wrong(None if name.text else "This field is required.")
         try:
-            submission = form.read()
-            if submission is None or not name.text:
+            job = form.read()
+            if job is None or not name.text:
                 return
-            view.require(Role.OPERATOR)
-            await view.host.queue.schedule(
-                name.text,
-                submission,
-                cron=cron.text or None,
-                every=int(every.text) if every.text else None,
-                timezone=zone.text or "UTC",
-                max_delay=int(late.text or 600),
-                enabled=bool(enabled.value),
-            )
+            when = {
+                "name": name.text,
+                "cron": cron.text or None,
+                "every": int(every.text) if every.text else None,
+                "timezone": zone.text or "UTC",
+                "max_delay": int(late.text or 600),
+                "enabled": bool(enabled.value),
+            }
+            given = NewSchedule.model_validate(job | when)
+            await perform(put_schedule, ActionCall(view.host, view.principal, view.request_id), given)
+        except ValidationError as error:
+            wrong = problems_by_field([{**part, "msg": problem_message(part)} for part in error.errors()])
+            for asked, control in (("name", name), ("every", every), ("cron", cron), ("timezone", zone), ("max_delay", late)):
+                control.show_wrong(wrong.get(asked))
+            return
         except BadConfig as error:
             form.show_wrong(problems_by_field(error.problems), {})
             return
@@ -322,7 +331,6 @@ async def schedule_form(view: View, schedule: Schedule | None, type: str | None)
             with problem:
                 trouble(error)
             return
-        await view.host.audit.note(view.principal, "schedule.save", name.text)
         open_after_save("/jobs/schedules")
 
     with tag("div", classes="line gap-1"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
@@ -11,6 +11,8 @@ from nicegui import ui
 from pydantic import ValidationError
 
 from gateleg.errors import problem_message
+from gateleg.host.actions import ActionCall, perform
+from gateleg.host.actions.jobs import NewJob, submit_job
 from gateleg.host.errors import NotAllowed
 from gateleg.host.principal import Role
 from gateleg.jobs import BadConfig, JobError, JobMissing, JobUnreadable
@@ -26,7 +28,7 @@ from gateleg.web.console.markup import tag
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from gateleg.jobs import Job, Submission
+    from gateleg.jobs import Job
     from gateleg.jobs.handlers import Handler
     from gateleg.jobs.tables import ArchivedJob
     from gateleg.web.console.forms import Field
@@ -74,8 +76,8 @@ class JobForm:
     def _usual(self, name: str) -> str:
         return str(self.handler.defaults.get(name, ""))
 
-    def read(self) -> Submission | None:
-        """The submission. None if a field is invalid, which is then shown. Raises `BadSubmission` for fields that do not fit together."""
+    def read(self) -> dict[str, Any] | None:
+        """The job type, config and options as the input of an action. None if a field is invalid, which is then shown."""
         config, wrong = read_all(self.asked, {name: one.value for name, one in self.fields.items()})
         options, odd = read_all(self.available, {name: one.value for name, one in self.options.items()})
         self.show_wrong(wrong, odd)
@@ -87,10 +89,11 @@ class JobForm:
             return None
         model = JobAttributes if self.available is JOB_OPTIONS else RunAttributes
         try:
-            return model.model_validate(options).submission(self.handler.job_type, given)
+            attributes = model.model_validate(options)
         except ValidationError as error:
             self.show_wrong({}, problems_by_field([{**problem, "msg": problem_message(problem)} for problem in error.errors()]))
             return None
+        return {"job_type": self.handler.job_type, "config": given, **attributes.model_dump(exclude_unset=True)}
 
     def show_wrong(self, config: Mapping[str, str], options: Mapping[str, str]) -> None:
         """Show the problems at their fields."""
@@ -149,11 +152,11 @@ def _end(view: View, form: JobForm) -> None:
     async def go() -> None:
         problem.clear()
         try:
-            submission = form.read()
-            if submission is None:
+            given = form.read()
+            if given is None:
                 return
-            view.require(Role.OPERATOR)
-            made = await view.host.queue.submit(replace(submission, created_by=view.principal.name))
+            call = ActionCall(view.host, view.principal, view.request_id)
+            made = await perform(submit_job, call, NewJob.model_validate(given))
         except BadConfig as error:
             found = problems_by_field(error.problems)
             form.show_wrong(found, {})
@@ -165,7 +168,6 @@ def _end(view: View, form: JobForm) -> None:
             with problem:
                 trouble(error)
             return
-        await view.host.audit.note(view.principal, "job.submit", str(made.job.job_id), type=made.job.job_type)
         open_after_save(f"/jobs/{made.job.job_id}")
 
     with tag("div", classes="line gap-1"):

@@ -100,7 +100,7 @@ def history_topic(host: Host) -> Topic[History]:
     async def read() -> History:
         hours = await host.queue.history()
         since = host.store.setup.now() - timedelta(hours=1)
-        names = await host.queue_stats.queue_names()
+        names = await host.queue.queue_names()
         asked = [tables.minute_counts.of_queue(queue=name) for tables in host.queue.context.ledgers for name in names]
         tallies = [tally for question in asked async for tally in host.store.query(question.where(MinuteCounts.minute >= since))]
         return History(tuple(hours), tuple(tallies))

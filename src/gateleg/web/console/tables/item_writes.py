@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gateleg.errors import GatelegError
-from gateleg.model.constraints import RECOUNT
 from gateleg.model.expressions import Placeholders, all_of, equals, exists, missing
 from gateleg.model.planning import changed_attributes
+from gateleg.model.tables import RECOUNT
 from gateleg.store import ConditionFailed, NotFound
 from gateleg.store.flow import Request
 from gateleg.store.transports import ServiceError

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, Unpack
 from pydantic import BaseModel
 
 from gateleg.ai.addresses import parse_model_address
-from gateleg.ai.providers.token_estimates import estimate
+from gateleg.ai.replies import estimate
 from gateleg.apps.agents.errors import BadConfiguration
 
 if TYPE_CHECKING:
