@@ -7,7 +7,7 @@ program shows the same.
 
 import inspect
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,11 @@ from gateleg.host import errors as web_errors
 from gateleg.host import openid as openid_errors
 from gateleg.host import secrets as secret_errors
 from gateleg.host import webhooks as webhook_errors
+from gateleg.host.actions import ACTIONS, Action
+from gateleg.host.actions.declared import declared_actions
+from gateleg.host.application import Application
 from gateleg.host.host import settings_only_resources
+from gateleg.host.member_jobs import member_actions
 from gateleg.host.openid import OpenIdSettings
 from gateleg.host.sections import section_key
 from gateleg.host.settings import PREFIX, Settings, format_setting
@@ -88,7 +92,9 @@ def _describe(command: Any, path: str, lines: list[str]) -> None:
 
 def _undescribed() -> set[str]:
     """Third-party applications that are installed in this environment, and those without commands."""
-    return set(registered()) - {name for name, application in own_applications().items() if application.commands is not None}
+    return set(registered()) - {
+        name for name, application in own_applications().items() if application.commands is not None or application.actions
+    }
 
 
 def _spelled(option: click.Parameter) -> str:
@@ -205,6 +211,67 @@ def _address(route: Any, prefix: str = "") -> str:
     return f"| {', '.join(sorted(route.methods))} | `{prefix}{route.path.replace(':path', '')}` | {_first_line(route.endpoint)} |"
 
 
+def actions() -> str:
+    """Every action of the host and of its applications."""
+    lines: list[str] = []
+    columns = ("action", "what it does", "role", "route", "command", "tool", "target in the audit log")
+    for title, group in _action_groups().items():
+        lines += [f"## {title}\n", f"| {' | '.join(columns)} |", f"|{' --- |' * len(columns)}"]
+        lines += [_action(action) for action in group]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _action_groups() -> dict[str, Sequence[Action[Any, Any]]]:
+    groups: dict[str, Sequence[Action[Any, Any]]] = {}
+    for action in ACTIONS:
+        title = f"{action.name.partition('.')[0].capitalize()}s"
+        groups[title] = [*groups.get(title, ()), action]
+    groups[MEMBER_JOBS] = member_actions(Application("{application}", "", ""))
+    for application in own_applications().values():
+        declared = declared_actions(application, settings_only_resources(application, Settings()))
+        if declared:
+            groups[application.title] = declared
+    return groups
+
+
+def _target(action: Action[Any, Any]) -> str:
+    """What the target of an entry is made of, such as `{application}/{name}`; what is in the path of the route, if it is computed."""
+    try:
+        target = str(action.target(_Path(), _Path()))
+    except (TypeError, ValueError):
+        target = _COMPUTED
+    return "/".join(f"{{{name}}}" for name in re.findall(r"\{(\w+)", action.http)) if _COMPUTED in target else target
+
+
+#: How a whole input or result would be written.
+_COMPUTED = "{}"
+
+
+class _Path:
+    """Stands for an input or a result, of which only what the target of an entry is made of matters: `{key_id}`."""
+
+    def __init__(self, name: str = "") -> None:
+        self._name = name
+
+    def __getattr__(self, name: str) -> "_Path":
+        return _Path(name)
+
+    def __getitem__(self, index: object) -> "_Path":
+        return self
+
+    def __str__(self) -> str:
+        return f"{{{self._name}}}"
+
+
+def _action(action: Action[Any, Any]) -> str:
+    name, http = action.name, action.http.replace(":path", "")
+    role = f"{action.role.word}; {action.also}" if action.also else action.role.word
+    command = f"`gateleg {action.command}{action.flag and f' --{action.flag}'}`" if action.command else ""
+    recorded = f"`{action.each}` of each" if action.each else f"`{_target(action)}`"
+    return f"| `{name}` | {action.help} | {role} | `{http}` | {command} | {'yes' if action.tool else ''} | {recorded} |"
+
+
 def graphql() -> str:
     """The schema of every application that serves GraphQL, in GraphQL's own language."""
     lines: list[str] = []
@@ -223,10 +290,11 @@ FRAGMENTS: dict[str, Callable[[], str]] = {
     "errors": errors,
     "settings": settings,
     "http": http,
+    "actions": actions,
     "graphql": graphql,
 }
 #: The parts that are in the repository too.
-CHECKED_IN = ("operations", "settings")
+CHECKED_IN = ("actions", "operations", "settings")
 
 
 def fill(page: str, names: Collection[str]) -> str:

@@ -47,6 +47,8 @@ CALLS = [
     ("GET", "/api/webhooks/music/deliveries", 200),
     ("POST", f"/api/webhooks/music/deliveries/{DELIVERY}/again", 404),
     ("PATCH", f"/api/webhooks/music/{HOOK}", 404),
+    ("POST", f"/api/webhooks/music/{HOOK}/enable", 404),
+    ("POST", f"/api/webhooks/music/{HOOK}/disable", 404),
     ("DELETE", f"/api/webhooks/music/{HOOK}", 404),
 ]
 BODIES = {"PUT": {"value": "hunter2"}, "PATCH": {"enabled": False}, "POST": {"url": "https://example.com/hook"}}

@@ -12,6 +12,8 @@ from typer.core import TyperGroup
 
 import gateleg
 from gateleg.cli.installed import load_commands, registered
+from gateleg.commands.opening import explaining_bad_settings
+from gateleg.commands.printing import MISUSED, fail
 
 #: Command, and the module whose `app` holds it: a group, or a single command.
 GROUPS = {
@@ -28,6 +30,7 @@ GROUPS = {
     "keys": "gateleg.cli.keys",
     "sessions": "gateleg.cli.sessions",
     "secrets": "gateleg.cli.secrets",
+    "webhooks": "gateleg.cli.webhooks",
     "models": "gateleg.cli.models",
     "token": "gateleg.cli.token",
     "config": "gateleg.cli.config",
@@ -39,6 +42,9 @@ HELP = {
     "tables": "Declared tables: plan, apply, query, explain, check, document, export and import them; single items.",
     "objects": "Objects: put, delete and share them.",
     "jobs": "Jobs: submit, list, follow, cancel and retry them; queues, schedules and the archive.",
+    "keys": "API keys of a host: create, list and revoke them.",
+    "secrets": "Secrets of applications and tenants, encrypted in the store.",
+    "webhooks": "Webhooks of applications: add, list, disable and delete them, and send deliveries again.",
 }
 
 
@@ -61,8 +67,7 @@ class Commands(TyperGroup):
         elif cmd_name in registered():
             if self._listing:
                 return TyperGroup(name=cmd_name, help=f"The application {cmd_name}; `gateleg {cmd_name} --help` lists its commands.")
-            # A group even for a single command: an application may add a second one without changing the first.
-            command = typer.main.get_group(load_commands(cmd_name))
+            command = _group_of(cmd_name)
         else:
             return super().get_command(ctx, cmd_name)
         command.name = cmd_name
@@ -84,6 +89,23 @@ class Commands(TyperGroup):
             super().format_help(ctx, formatter)
         finally:
             self._listing = False
+
+
+def _group_of(name: str) -> TyperGroup:
+    """The commands of an installed application, with those of its actions."""
+    application, commands = load_commands(name)
+    # A group even for a single command: an application may add a second one without changing the first.
+    groups = [] if commands is None else [typer.main.get_group(commands)]
+    if application.actions:
+        from gateleg.cli.action_commands import commands_of
+
+        with explaining_bad_settings():
+            groups.append(typer.main.get_group(commands_of(application)))
+    for action, command in groups[-1].commands.items() if len(groups) > 1 else ():
+        if action in groups[0].commands:
+            fail(f"the application {name} has the command {action!r} twice: by `commands` and by an action", MISUSED)
+        groups[0].add_command(command, action)
+    return groups[0]
 
 
 def _hide_flag_types(command: Any) -> None:

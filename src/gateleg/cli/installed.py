@@ -186,14 +186,14 @@ def application_errors() -> dict[str, ModuleType]:
     return {title: importlib.import_module(place) for title, place in places.items() if find_spec(place) is not None}
 
 
-def load_commands(name: str) -> Any:
-    """The commands of an installed application, as a Typer object; errors end the command."""
+def load_commands(name: str) -> tuple[Application, Any]:
+    """An installed application and its commands, as a Typer object if it has any but those of its actions; errors end the command."""
     application = load_application(registered()[name])
     if isinstance(application, LeftOut):
         fail(application.reason)
-    if application.commands is None:
+    if application.commands is None and not application.actions:
         fail(f"the application {name} has no commands", MISUSED)
-    return loaded(application.commands, "app")
+    return application, None if application.commands is None else loaded(application.commands, "app")
 
 
 def named_application(place: str) -> Application:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from gateleg.cli.keys import command_line_principal
+from gateleg.cli.action_commands import command_line_principal
 from gateleg.commands.opening import settings_from
 from gateleg.commands.options import ConfigOption, CursorOption, JsonOption, LimitOption, PrefixOption, StoreOption
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
     from starlette.types import ASGIApp
 
+    from gateleg.host.actions import Action
     from gateleg.host.principal import Principal
     from gateleg.host.resources import Resources
     from gateleg.jobs import Job, Jobs
@@ -87,6 +88,9 @@ class Application:
     schedules: tuple[DeclaredSchedule, ...] = ()
     #: its handlers for changes of its entities, by the streams of their tables; or a function that creates them. Workers call them.
     table_streams: TableStreams | Callable[[Resources[Any]], TableStreams] | None = None
+    #: what may be done with it (`gateleg.host.actions.Action`); or a function that declares them. Each is a route under `/api/{name}`, a
+    #: command, a tool of agents and an entry of the audit log
+    actions: Sequence[Action[Any, Any]] | Callable[[Resources[Any]], Sequence[Action[Any, Any]]] = ()
     #: makes its HTTP routes, which the host serves under `/api/{name}`
     routes: Callable[[Resources[Any]], APIRouter] | None = None
     #: makes its ASGI applications outside of `/api/{name}`: GraphQL, an MCP endpoint
@@ -161,7 +165,8 @@ def tenant_check(applications: Iterable[tuple[Application, BaseModel]]) -> Calla
 #: The functions of an application, with the names of their arguments.
 _FUNCTIONS = {
     **dict.fromkeys(
-        ("jobs", "table_streams", "routes", "surfaces", "streams", "pages", "lifespan", "tools", "checks", "demo"), ("resources",)
+        ("jobs", "table_streams", "actions", "routes", "surfaces", "streams", "pages", "lifespan", "tools", "checks", "demo"),
+        ("resources",),
     ),
     "check_tenant": ("settings", "tenant"),
     **dict.fromkeys(("tiles",), ("resources", "principal")),
@@ -188,6 +193,8 @@ def _check_parts(application: Application) -> None:
             raise _bad_part(application, f"has {name}={_shown(text)}.", "Give its address as text; it is imported when it is needed.")
     for name, arguments in _FUNCTIONS.items():
         function = getattr(application, name)
+        if name == "actions" and isinstance(function, list | tuple):
+            continue
         if function is not None and not (name in ("jobs", "table_streams") and isinstance(function, _registries(name))):
             _check_callable(application, name, function, arguments)
 

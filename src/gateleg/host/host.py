@@ -13,6 +13,7 @@ from gateleg.ai import MODEL_TABLES, Account, AsyncModels, ModelSettings
 from gateleg.ai.tables import cache_table
 from gateleg.errors import GatelegError
 from gateleg.host.actions import ACTIONS
+from gateleg.host.actions.declared import declared_actions
 from gateleg.host.application import Application, check_applications, check_made, tenant_check
 from gateleg.host.audit import Audit
 from gateleg.host.change_consumers import stream_jobs
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
     from pydantic import BaseModel
 
+    from gateleg.host.actions import Action
     from gateleg.host.application import OfferedTool, SearchHit
     from gateleg.host.openid_provider import OpenIdProvider
     from gateleg.host.principal import Principal
@@ -106,6 +108,8 @@ class Host:
     openid: OpenIdProvider | None = None
     #: the error of each application that failed, by its name; None if the host is not tolerant and raises instead
     failed_applications: dict[str, str] | None = None
+    #: the actions that each started application declares, by its name
+    actions: dict[str, tuple[Action[Any, Any], ...]] = field(default_factory=dict)
     #: the agent tools of all started applications
     tool_catalog: ToolCatalog = field(default_factory=ToolCatalog)
     #: tables that are declared beside those of its applications, for commands that run without the applications
@@ -162,6 +166,10 @@ class Host:
         """The origins of the S3 buckets that browsers download from and upload to."""
         stores = (self.sync_objects, *(one.objects for one in self.stores.values() if isinstance(one, ThreadedObjects)))
         return tuple(dict.fromkeys(store.origin for store in stores if isinstance(store, S3Objects)))
+
+    def webhooks_of(self, application: str) -> Webhooks:
+        """The webhooks of an application."""
+        return Webhooks(application, self.store, self.queue, self.secrets.of(application), self.outgoing)
 
     @property
     def environment(self) -> str:
@@ -282,7 +290,7 @@ class Host:
             audit=self.audit,
             secrets=self.secrets.of(name),
             outgoing=self.outgoing,
-            webhooks=Webhooks(name, self.store, self.queue, self.secrets.of(name), self.outgoing),
+            webhooks=self.webhooks_of(name),
             stores=self.stores,
             host_data=self.settings.data,
             tools_for=self.tool_catalog,
@@ -312,11 +320,15 @@ class Host:
                 with self.isolate_failure(application):
                     block = check_made(application, "lifespan", application.lifespan(resources), AbstractAsyncContextManager)
                     await closing.enter_async_context(run_in_own_task(block))
+            if application.name not in failed_applications:
+                with self.isolate_failure(application):
+                    self.actions[application.name] = declared_actions(application, resources)
         for name in failed_applications:
             self.queue.context.jobs.exclude(handlers.get(name, Jobs()))
         started = replace(self, applications=tuple(one for one in self.applications if one.name not in failed_applications))
         self.tool_catalog.applications.extend(started.applications_with_resources)
-        self.tool_catalog.actions.extend(action.tool_of(started) for action in ACTIONS if action.tool)
+        for name, actions in {"gateleg": ACTIONS, **self.actions}.items():
+            self.tool_catalog.actions.extend(action.offered_by(started, name) for action in actions if action.tool)
         return started
 
 

@@ -10,12 +10,18 @@ from enum import IntEnum
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from gateleg.host.errors import NotAllowed
+from gateleg.host.errors import NotAllowed, Unknown
 
 if TYPE_CHECKING:
+    from gateleg.host.host import Host
     from gateleg.jobs import Submission
 
-__all__ = ["LOCAL", "Principal", "Role", "is_tenant_admin", "managed_tenant", "submitted_by"]
+__all__ = ["LOCAL", "MANAGERS", "Principal", "Role", "is_tenant_admin", "managed_application", "managed_tenant", "submitted_by"]
+
+#: The application whose secrets are the host's own, such as the keys of model providers.
+HOST = "host"
+#: Who manages secrets and webhooks beside admins of the host.
+MANAGERS = "admins of a tenant, for their own tenant"
 
 #: Before the digest that identifies a person who signed in by OpenID Connect, in the place of a key's id.
 PERSON_PREFIX = "openid:"
@@ -94,4 +100,16 @@ def managed_tenant(principal: Principal, asked: str | None, group: str) -> str |
             f"{principal.name!r} does not manage the secrets and webhooks of {'this application' if tenant is None else 'this tenant'}.",
             fix="Ask an admin of the host, or an admin of the tenant.",
         )
+    return tenant
+
+
+def managed_application(host: Host, principal: Principal, application: str, asked: str | None, *, itself: bool = False) -> str | None:
+    """The tenant of a request about an application's secrets or webhooks, as `managed_tenant`.
+
+    With `itself`, admins of the host may also name the host. Raises `NotAllowed`, and `Unknown` for applications that are not there.
+    """
+    tenant = managed_tenant(principal, asked, host.settings.tenant_admin_group)
+    known = {one.name for one in host.applications} | ({HOST} if itself and principal.may(Role.ADMIN) else set())
+    if application not in known:
+        raise Unknown(f"There is no application {application!r} here.")
     return tenant

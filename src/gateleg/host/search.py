@@ -17,7 +17,7 @@ from urllib.parse import urlencode
 from uuid import UUID
 
 from gateleg.ai import ModelSettings
-from gateleg.host.application import AgentTool, OfferedTool, SearchHit
+from gateleg.host.application import OfferedTool, SearchHit
 from gateleg.host.item_keys import item_address, item_label, key_questions, key_text, table_address
 from gateleg.host.principal import Role, is_tenant_admin
 from gateleg.host.queues import NEWEST_JOBS, sees_job
@@ -337,11 +337,11 @@ async def job_subject(
 
 @dataclass
 class ToolCatalog:
-    """The agent tools of a host: those of its applications, and its own actions. The host fills it once all applications have started."""
+    """The agent tools of a host: those of its applications, and all actions. The host fills it once all applications have started."""
 
     applications: list[tuple[Application, Resources[Any]]] = field(default_factory=list)
-    #: actions of the host as tools, for callers with their roles
-    actions: list[AgentTool] = field(default_factory=list)
+    #: actions as tools, for callers with their roles
+    actions: list[OfferedTool] = field(default_factory=list)
 
     def __call__(self, principal: Principal) -> list[OfferedTool]:
         """The tools that a principal may use."""
@@ -351,5 +351,4 @@ class ToolCatalog:
             if application.tools is not None
             for tool in application.tools(resources)
         ]
-        offered += [OfferedTool(f"gateleg.{tool.name}", "gateleg", tool) for tool in self.actions]
-        return [entry for entry in offered if principal.may(entry.tool.role)]
+        return [entry for entry in (*offered, *self.actions) if principal.may(entry.tool.role)]

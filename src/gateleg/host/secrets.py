@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
 from gateleg.host.errors import Refusal
+from gateleg.host.principal import HOST
 from gateleg.host.tables import StoredSecret
 from gateleg.net.tokens import DecryptionFailed, decrypt, encrypt
 from gateleg.store import Page
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import Sequence
     from datetime import datetime
 
     from gateleg.net import Secret
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["HOST", "BadSecret", "SecretInfo", "SecretNotFound", "Secrets", "check_secret", "tenant_from_key_part", "tenant_key_part"]
 
-#: The application whose secrets are the host's own, such as the keys of model providers.
-HOST = "host"
 #: Prefix of a setting that refers to a secret by its name.
 REFERENCE = "secret:"
 _PURPOSE = "secrets"
@@ -111,11 +110,13 @@ class Secrets:
         stored = await self.store.put(_encrypted(fresh, value, self.secret))
         return _info(stored, tenant)
 
-    async def delete(self, name: str, *, tenant: str | None = None) -> None:
-        """Delete a secret. Raises `SecretNotFound`."""
-        if await self._find(name, tenant) is None:
+    async def delete(self, name: str, *, tenant: str | None = None) -> SecretInfo:
+        """Delete a secret; return what it was. Raises `SecretNotFound`."""
+        found = await self._find(name, tenant)
+        if found is None:
             raise self._not_found(name, tenant)
         await self.store.delete(StoredSecret, application=self.application, tenant=tenant_key_part(tenant), name=name)
+        return _info(found, tenant)
 
     async def list(self, *, tenant: str | None = None) -> list[SecretInfo]:
         """All secrets by name, without their values."""
@@ -134,17 +135,31 @@ class Secrets:
 
     async def rekey(self, former: Secret) -> int:
         """Re-encrypt all secrets that were encrypted with a former host secret, of all tenants; return their number."""
-        count = 0
-        async for found in self._all():
-            try:
-                self._decrypt(found, self.secret)
-            except SecretUnreadable:
-                await self.store.put(_encrypted(found, self._decrypt(found, former), self.secret))
-                count += 1
-        return count
+        unreadable = await self.unreadable()
+        for info in unreadable:
+            await self.rekey_one(info.name, former, tenant=info.tenant)
+        return len(unreadable)
 
-    def _all(self) -> AsyncIterator[StoredSecret]:
-        return self.store.query(StoredSecret.of_application(application=self.application))
+    async def unreadable(self) -> Sequence[SecretInfo]:
+        """The secrets of all tenants that the host's secret does not decrypt."""
+        query = StoredSecret.of_application(application=self.application)
+        return [_info(found, tenant_from_key_part(found.tenant)) async for found in self.store.query(query) if not self._readable(found)]
+
+    async def rekey_one(self, name: str, former: Secret, *, tenant: str | None = None) -> SecretInfo:
+        """Re-encrypt a secret that was encrypted with a former host secret. Raises `SecretUnreadable` if it was not."""
+        found = await self._find(name, tenant)
+        if found is None:
+            raise self._not_found(name, tenant)
+        if not self._readable(found):
+            await self.store.put(_encrypted(found, self._decrypt(found, former), self.secret))
+        return _info(found, tenant)
+
+    def _readable(self, found: StoredSecret) -> bool:
+        try:
+            self._decrypt(found, self.secret)
+        except SecretUnreadable:
+            return False
+        return True
 
     async def _find(self, name: str, tenant: str | None) -> StoredSecret | None:
         if not _NAME.fullmatch(name):

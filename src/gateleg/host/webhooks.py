@@ -13,7 +13,7 @@ import secrets as random_secrets
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 import orjson
 from pydantic import BaseModel
@@ -151,12 +151,13 @@ class Webhooks:
         changed: Webhook = await self.store.patch(hook, Webhook.enabled.set(enabled))
         return changed
 
-    async def delete(self, hook_id: str, *, tenant: str | None = None, owner: str | None = None) -> None:
-        """Delete a webhook, and the secret that was made for it. Raises `WebhookNotFound`."""
+    async def delete(self, hook_id: str, *, tenant: str | None = None, owner: str | None = None) -> Webhook:
+        """Delete a webhook, and the secret that was made for it; return what it was. Raises `WebhookNotFound`."""
         hook = await self.get(hook_id, tenant=tenant, owner=owner)
         await self.store.delete(hook)
         if hook.secret == f"webhook-{hook_id}":
             await self.secrets.delete(hook.secret, tenant=tenant)
+        return hook
 
     async def send(self, event: str, data: Any, *, tenant: str | None = None, owner: str | None = None) -> Sequence[WebhookDelivery]:
         """Send an event: `send("video.finished", {"project": "..."}, tenant="acme", owner=project.owner_id)`.
@@ -231,6 +232,12 @@ def _partition(tenant: str | None, owner: str | None) -> str:
 def tenant_of_partition(partition: str) -> str | None:
     """The tenant that a stored webhook or delivery belongs to."""
     return tenant_from_key_part(partition.partition("@")[0])
+
+
+def owner_of_partition(partition: str) -> str | None:
+    """The member that a stored webhook or delivery belongs to, if it is a member's own."""
+    _, of_owner, owner = partition.partition("@")
+    return unquote(owner) if of_owner else None
 
 
 def check_events(patterns: Sequence[str]) -> None:

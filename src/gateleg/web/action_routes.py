@@ -42,7 +42,8 @@ def add_action(router: APIRouter, action: Action[Any, Any]) -> None:
         _endpoint(action, path),
         methods=[method],
         name=action.name,
-        operation_id=re.sub(r"\W", "_", action.name),
+        # A path that is relative to an application's router gets its id there, from all of it.
+        operation_id=re.sub(r"\W", "_", action.name) if path.startswith("/api/") else None,
         summary=action.title,
         description=action.help,
         response_model=action.reply_type,
@@ -52,8 +53,8 @@ def add_action(router: APIRouter, action: Action[Any, Any]) -> None:
 
 
 def body_model(action: Action[Any, Any], path: str) -> type[BaseModel] | None:
-    """The body of an action's route: the input without what is in the path and in headers. None if nothing is left."""
-    inside = {*_PARAMETER.findall(path), *([action.if_match] if action.if_match else [])}
+    """The body of an action's route: the input without what is in the path, the query and headers. None if nothing is left."""
+    inside = {*_PARAMETER.findall(path), *action.query, *([action.if_match] if action.if_match else [])}
     if not inside:
         return action.input
     fields: dict[str, Any] = {
@@ -67,7 +68,7 @@ def body_model(action: Action[Any, Any], path: str) -> type[BaseModel] | None:
 def _endpoint(action: Action[Any, Any], path: str) -> Callable[..., Any]:
     body = None if action.raw_body else body_model(action, path)
     inside = _PARAMETER.findall(path)
-    query = [name for name in action.input.model_fields if name not in (*inside, action.raw_body)] if action.raw_body else []
+    query = [name for name in action.input.model_fields if name not in (*inside, action.raw_body)] if action.raw_body else action.query
 
     async def endpoint(call: ActionCall, request: Request, response: Response, **sent: Any) -> Any:
         if action.raw_body:
@@ -112,11 +113,12 @@ def _endpoint(action: Action[Any, Any], path: str) -> Callable[..., Any]:
 
 
 def _caller_of(action: Action[Any, Any]) -> Callable[[Request], ActionCall]:
-    """The caller of a route, whose role is checked before the body is read."""
+    """The caller of a route, who is refused before the body is read, as far as the place decides."""
 
     def caller(request: Request) -> ActionCall:
-        principal = principal_of(request)
-        action.check_role(principal)
-        return ActionCall(request.app.state.host, principal, request.state.request_id)
+        call = ActionCall(request.app.state.host, principal_of(request), request.state.request_id)
+        place = {name: request.query_params[name] for name in action.query if name in request.query_params}
+        action.check_early(call, action.input.model_construct(**request.path_params, **place))
+        return call
 
     return caller

@@ -27,6 +27,7 @@ from gateleg.objects import ObjectsError
 from gateleg.store import StoreError
 from gateleg.web import health, object_routes, sse
 from gateleg.web.access import only
+from gateleg.web.action_routes import routes_of
 from gateleg.web.api import ROUTERS, webhooks
 from gateleg.web.authentication import AuthenticationMiddleware
 from gateleg.web.bodies import BodyLimit, DeclaredLimit, declared_limits
@@ -127,11 +128,24 @@ def _add_application(app: FastAPI, host: Host, application: Application, surface
                 f"The application {application.name} has a route at {path!r}, which would be answered at /api/{application.name}{path}.",
                 fix=f"Begin the path with a slash: {'/' + path!r}.",
             )
+    actions = host.actions.get(application.name, ())
+    for action in actions:
+        method, path = action.http.split()
+        if any(f"/api/{application.name}{route.path}" == path and method in route.methods for route in _http_routes(routes)):
+            raise BadApplication(
+                f"The application {application.name} has a route {action.http}, and so has its action {action.name}.",
+                fix="Delete the route: the host makes one from the action.",
+            )
+    app.include_router(routes_of(actions, tag=application.title))
     if routes is not None:
         app.include_router(routes, prefix=f"/api/{application.name}", tags=[application.title], dependencies=[only(Role.MEMBER)])
     if application.jobs is not None:
         app.include_router(member_job_routes(application))
     app.router.routes.extend((*sse.routes, *found))
+
+
+def _http_routes(routes: APIRouter | None) -> list[Any]:
+    return [] if routes is None else [route for route in flat_routes(routes.routes) if getattr(route, "methods", None)]
 
 
 def _all_made(application: Application, name: str, made: Any, kind: type) -> Sequence[Any]:

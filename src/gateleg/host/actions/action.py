@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from pydantic import BaseModel, Field
@@ -25,23 +26,46 @@ from gateleg.host.errors import NotAllowed, Refusal
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
-    from gateleg.host.application import AgentTool
+    from gateleg.host.application import AgentTool, OfferedTool
     from gateleg.host.host import Host
     from gateleg.host.principal import Principal, Role
 
-__all__ = ["Action", "ActionCall", "BulkAction", "BulkResult", "Nothing", "RefusedTarget", "StoppedHalfway", "perform", "perform_all"]
+__all__ = [
+    "Action",
+    "ActionCall",
+    "BulkAction",
+    "BulkResult",
+    "Nothing",
+    "RefusedTarget",
+    "ShownOnce",
+    "StoppedHalfway",
+    "perform",
+    "perform_all",
+]
 
 _log = logging.getLogger("gateleg.host")
 
 G = TypeVar("G", bound=BaseModel)
 R = TypeVar("R")
 
+#: What cannot be in the name of a tool.
+_NO_WORD = re.compile(r"\W")
 #: How many targets of a bulk are worked on at once.
 _BATCH = 16
 
 
 class Nothing(BaseModel):
     """The reply of an action that leaves nothing to show."""
+
+
+@dataclass(frozen=True)
+class ShownOnce:
+    """A part of a result that is shown to whoever asked for it, once: the token of a new key."""
+
+    title: str
+    #: what to do with it
+    note: str
+    value: str = field(repr=False)
 
 
 @dataclass(frozen=True)
@@ -71,16 +95,24 @@ class Action(Generic[G, R]):
     run: Callable[[ActionCall, G], Awaitable[R]]
     #: the method and path of its route; each `{name}` is a field of the input, the other fields are the body
     http: str
+    #: the fields that its route takes in its query instead
+    query: Sequence[str] = ()
     #: the words of its command after `gateleg`; the fields in its route's path are arguments, the others options. Empty for none. Actions
     #: that share a command are told apart by their `flag`, and a bulk by the missing argument
     command: str = ""
     flag: str = ""
+    #: the fields that its command takes as arguments, if they are not those in the path
+    arguments: Sequence[str] | None = None
+    #: whether its command may be the first to use a store
+    creates_store: bool = False
+    #: whether it encrypts something with the host's secret
+    needs_secret: bool = False
     #: the field of its input that the header `If-Match` of its route has, instead of the body
     if_match: str = ""
     #: the field that its route has as the raw body, in chunks, and its command as a file; the other fields are in the query then
     raw_body: str = ""
-    #: whether its result depends on the host's secret, so that a command must not act with a passing one
-    needs_secret: bool = False
+    #: whether it signs links with the host's secret, so that a command must not act with a passing one
+    signs_links: bool = False
     #: the fields that select the targets of a bulk; its command needs one of them
     choices: Sequence[str] = ()
     #: whether it submits jobs: a command then loads the job types of the applications
@@ -91,12 +123,16 @@ class Action(Generic[G, R]):
     target: Callable[[G, R], str]
     #: what else the audit log keeps
     details: Callable[[G, R], Mapping[str, Any]] = lambda given, result: {}
+    #: of an action on many targets: the name of the action whose entry each of them has. It has none itself
+    each: str = ""
     #: the result as the API, `--json` and agents get it
     reply: Callable[[R], BaseModel] = lambda result: Nothing()
     #: the model of the reply, for the API's documentation; None for a response without a body
     reply_type: type[BaseModel] | None = None
     #: the result in words
     done: Callable[[R], str] = lambda result: "Done"
+    #: what nobody can read again afterwards. It is in the reply, and neither in `done` nor in the audit log
+    once: Callable[[R], ShownOnce | None] = lambda result: None
     #: the path of what it makes, if it makes something; empty if that has no path of its own
     made: Callable[[R], str] | None = None
     #: whether it was made, or was there before
@@ -109,6 +145,10 @@ class Action(Generic[G, R]):
     dangerous: bool = False
     #: who may, if the role alone does not say. Raises `NotAllowed`, or `Unknown` for what the caller may not know of
     permission: Callable[[ActionCall, G], Awaitable[None]] | None = None
+    #: the same, if the path and the query of its route say enough; routes ask before they read the body
+    admits: Callable[[ActionCall, G], object] | None = None
+    #: who else may, in words
+    also: str = ""
     #: whether agents get it as a tool, if their caller has the role
     tool: bool = True
     #: its name in the audit log, if that depends on the input
@@ -116,13 +156,19 @@ class Action(Generic[G, R]):
 
     async def check(self, call: ActionCall, given: G) -> None:
         """Refuse callers who may not do it."""
-        self.check_role(call.principal)
+        self.check_early(call, given)
         if self.permission is not None:
             await self.permission(call, given)
 
-    def check_role(self, principal: Principal) -> None:
-        """Refuse callers without the role, as far as it decides. Doors do so before they read what was sent."""
-        if self.permission is None and not principal.may(self.role):
+    def check_early(self, call: ActionCall, place: G) -> None:
+        """Refuse callers, as far as their role and the place decide: the fields in the path and the query of the route.
+
+        Routes do so before they read the body.
+        """
+        principal = call.principal
+        if self.admits is not None:
+            self.admits(call, place)
+        elif self.permission is None and not principal.may(self.role):
             raise NotAllowed(f"This needs the role {self.role.word}; {principal.name!r} has {principal.role.word}.")
 
     def tool_of(self, host: Host) -> AgentTool:
@@ -132,14 +178,22 @@ class Action(Generic[G, R]):
         async def call(principal: Principal, given: G) -> BaseModel:
             return self.reply(await perform(self, ActionCall(host, principal), given))
 
-        return AgentTool(self.name.replace(".", "_").replace("-", "_"), self.help, self.input, call, self.role)
+        return AgentTool(_NO_WORD.sub("_", self.name), self.help, self.input, call, self.role)
+
+    def offered_by(self, host: Host, application: str) -> OfferedTool:
+        """The tool under the name by which models call it: `gateleg.job_cancel`, or `music.play` for an action `music.play` of music."""
+        from gateleg.host.application import OfferedTool
+
+        tool = self.tool_of(host)
+        tool = replace(tool, name=tool.name.removeprefix(f"{_NO_WORD.sub('_', application)}_"))
+        return OfferedTool(f"{application}.{tool.name}", application, tool)
 
 
 async def perform(action: Action[G, R], call: ActionCall, given: G) -> R:
     """Do something on behalf of a caller, and write it to the audit log."""
     await action.check(call, given)
     result = await action.run(call, given)
-    if action.changed(result):
+    if not action.each and action.changed(result):
         target, details = action.target(given, result), action.details(given, result)
         name = action.name if action.entry is None else action.entry(given)
         await call.host.audit.note(call.principal, name, target, request_id=call.request_id, **details)
@@ -271,14 +325,15 @@ class BulkAction(Generic[G]):
             command=self.command,
             choices=self.choices,
             target=lambda given, result: "",
-            # Each target has an entry of its own.
-            changed=lambda result: False,
+            each=self.of.name,
             reply=self.reply,
             reply_type=self.reply_type,
             done=lambda result: result.words(self.verb),
             asks=self.asks,
             dangerous=self.of.dangerous,
             permission=self.of.permission and self._each_checks_itself,
+            admits=self.of.admits,
+            also=self.of.also,
             tool=self.of.tool,
         )
 

@@ -229,8 +229,7 @@ cancel_tree = Action(
     command="jobs cancel",
     flag="tree",
     target=_job_id,
-    # Each of its jobs has an entry.
-    changed=lambda result: False,
+    each="job.cancel",
     reply=ChangedJobs.of,
     reply_type=ChangedJobs,
     done=lambda result: result.words("cancelled"),
@@ -483,7 +482,7 @@ def actions_of_members(application: str, may_change: Callable[[ActionCall, JobTa
         return replace(action, **values | changes)
 
     below = of_members(cancel_job, permission=checked_for_the_tree)
-    return of_members(cancel_job), of_members(cancel_tree, run=_cancelling_trees(below)), of_members(retry_job)
+    return of_members(cancel_job), of_members(cancel_tree, run=_cancelling_trees(below), each=below.name), of_members(retry_job)
 
 
 JOB_ACTIONS = (

@@ -341,7 +341,7 @@ sign_object = Action(
     reply_type=Link,
     made=lambda link: link.url,
     done=lambda link: link.url,
-    needs_secret=True,
+    signs_links=True,
     # Whoever has the link needs no key.
     tool=False,
 )

@@ -1,78 +1,27 @@
 """Routes for webhooks: `/api/webhooks/{application}` for admins of the host and of tenants, `webhook_routes()` for members."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
-from gateleg.host.errors import Unknown
-from gateleg.host.principal import managed_tenant
-from gateleg.host.tables import Webhook, WebhookDelivery
-from gateleg.host.webhooks import EVENT_PATTERN, Webhooks
-from gateleg.web.api.calls import ApiCall, Using
+from gateleg.host.actions import Action, ActionCall, perform
+from gateleg.host.actions.webhooks import (
+    WEBHOOK_ACTIONS,
+    DeliveryView,
+    HookId,
+    WebhookPlace,
+    WebhooksOf,
+    WebhookView,
+    administered_webhooks,
+    webhook_actions_of_members,
+)
+from gateleg.host.webhooks import Webhooks
+from gateleg.web.action_routes import add_action
+from gateleg.web.api.calls import Using
 from gateleg.web.api.pages import Cursor, Limit, Listing
-
-HookId = Annotated[str, Path(pattern=r"^[0-9a-f]{16}$")]
-DeliveryId = Annotated[str, Path(pattern=r"^[0-9]{13}-[0-9a-f]{16}$")]
-EventName = Annotated[str, Field(pattern=EVENT_PATTERN, max_length=100)]
-
-
-class WebhookView(BaseModel):
-    """A webhook."""
-
-    hook_id: str
-    url: str
-    events: list[str]
-    secret: str = Field(description="The name of the secret that deliveries are signed with.")
-    enabled: bool
-    created_at: datetime
-    created_by: str
-
-    @classmethod
-    def of(cls, hook: Webhook) -> "WebhookView":
-        """A webhook."""
-        return cls(**{name: getattr(hook, name) for name in cls.model_fields})
-
-
-class DeliveryView(BaseModel):
-    """An event on its way to a webhook, or its outcome."""
-
-    delivery_id: str
-    hook_id: str
-    event: str
-    state: Literal["pending", "delivered", "failed"]
-    attempts: int
-    answered: int | None = Field(description="The HTTP status of the last response.")
-    answer: str = Field(description="The beginning of the last response, or the error.")
-    created_at: datetime
-    tried_at: datetime | None
-
-    @classmethod
-    def of(cls, delivery: WebhookDelivery) -> "DeliveryView":
-        """A delivery."""
-        return cls(**{name: getattr(delivery, name) for name in cls.model_fields})
-
-
-class NewWebhookBody(BaseModel):
-    """A URL to send events to."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    url: str = Field(max_length=2_000)
-    events: list[EventName] = Field(default=["*"], min_length=1, max_length=50)
-    secret: Annotated[str, Field(max_length=100)] | None = Field(
-        default=None, description="The name of a secret to sign with; by default one is created and shown in this response only."
-    )
-
-
-class CreatedWebhook(BaseModel):
-    """A new webhook."""
-
-    webhook: WebhookView
-    signing_secret: str | None = Field(description="For the receiver. It is not shown again.")
 
 
 class WebhookSwitch(BaseModel):
@@ -85,21 +34,11 @@ class WebhookSwitch(BaseModel):
 
 @dataclass(frozen=True)
 class WebhookScope:
-    """The webhooks that a request may see and change: those of a tenant, or of one owner within it."""
+    """The webhooks of a request, and who calls. `named` are the fields that say whose they are."""
 
-    hooks: Webhooks
-    tenant: str | None
-    owner: str | None
-    call: ApiCall
-
-    @property
-    def key(self) -> dict[str, str | None]:
-        """The arguments of the methods of `Webhooks`."""
-        return {"tenant": self.tenant, "owner": self.owner}
-
-    async def note(self, action: str, hook_id: str, **details: Any) -> None:
-        """Write a change of a webhook to the audit log."""
-        await self.call.note(action, f"{self.hooks.application}/{hook_id}", **self.key, **details)
+    place: WebhookPlace
+    call: ActionCall
+    named: dict[str, Any]
 
 
 def _administered(
@@ -110,10 +49,8 @@ def _administered(
         str | None, Query(min_length=1, max_length=1000, description="A member's own webhooks: tenant and name, such as `acme/ann`.")
     ] = None,
 ) -> WebhookScope:
-    managed = managed_tenant(call.principal, tenant, call.host.settings.tenant_admin_group)
-    if application not in {installed.name for installed in call.host.applications}:
-        raise Unknown(f"There is no application {application!r} here.")
-    return WebhookScope(call.host.resources[application].webhooks, managed, owner, call)
+    given, caller = WebhooksOf(application=application, tenant=tenant, owner=owner), ActionCall(call.host, call.principal, call.request_id)
+    return WebhookScope(administered_webhooks(caller, given), caller, given.model_dump())
 
 
 def webhook_routes(hooks: Webhooks, *, prefix: str = "/webhooks", shared: bool = False) -> APIRouter:
@@ -124,60 +61,45 @@ def webhook_routes(hooks: Webhooks, *, prefix: str = "/webhooks", shared: bool =
     application whose members see everything of their tenant.
     """
 
+    def place(call: ActionCall, given: Any) -> WebhookPlace:
+        return WebhookPlace(hooks, call.principal.tenant, None if shared else call.principal.owner)
+
     def of_caller(call: Using) -> WebhookScope:
-        return WebhookScope(hooks, call.principal.tenant, None if shared else call.principal.owner, call)
+        caller = ActionCall(call.host, call.principal, call.request_id)
+        return WebhookScope(place(caller, None), caller, {})
 
-    return _routes(of_caller, prefix, [])
+    return _routes(of_caller, webhook_actions_of_members(place, prefix), prefix, [])
 
 
-def _routes(scope_of: Callable[..., WebhookScope], prefix: str, tags: list[Any]) -> APIRouter:
-    router = APIRouter(prefix=prefix, tags=tags)
+def _routes(scope_of: Callable[..., WebhookScope], actions: Sequence[Action[Any, Any]], prefix: str, tags: list[Any]) -> APIRouter:
+    router = APIRouter(tags=tags)
     Scope = Annotated[WebhookScope, Depends(scope_of)]
+    by_name = {action.name: action for action in actions}
 
-    @router.get("")
+    @router.get(prefix)
     async def list_webhooks(scope: Scope, limit: Limit = 50, cursor: Cursor = None) -> Listing[WebhookView]:
         """The webhooks, by id."""
-        page = await scope.hooks.page(**scope.key, limit=limit, cursor=cursor)
+        page = await scope.place.hooks.page(**scope.place.key, limit=limit, cursor=cursor)
         return Listing(items=[WebhookView.of(hook) for hook in page], next=page.next)
 
-    @router.post("", status_code=201)
-    async def create_webhook(scope: Scope, new: NewWebhookBody) -> CreatedWebhook:
-        """Add a URL to send events to."""
-        by = scope.call.principal.name
-        created = await scope.hooks.create(new.url, new.events, secret=new.secret, by=by, **scope.key)
-        await scope.note("webhook.create", created.webhook.hook_id, url=new.url)
-        return CreatedWebhook(webhook=WebhookView.of(created.webhook), signing_secret=created.signing_secret)
-
-    @router.get("/deliveries")
+    @router.get(f"{prefix}/deliveries")
     async def list_deliveries(
         scope: Scope, hook_id: Annotated[str | None, Query(max_length=100)] = None, limit: Limit = 50, cursor: Cursor = None
     ) -> Listing[DeliveryView]:
         """The deliveries of the last 30 days, newest first."""
-        page = await scope.hooks.deliveries(**scope.key, hook_id=hook_id, limit=limit, cursor=cursor)
+        page = await scope.place.hooks.deliveries(**scope.place.key, hook_id=hook_id, limit=limit, cursor=cursor)
         return Listing(items=[DeliveryView.of(delivery) for delivery in page], next=page.next)
 
-    @router.post("/deliveries/{delivery_id}/again", status_code=201)
-    async def send_again(scope: Scope, delivery_id: DeliveryId) -> DeliveryView:
-        """Send the event of a delivery again, as a new delivery."""
-        again = await scope.hooks.send_again(delivery_id, **scope.key)
-        await scope.note("webhook.again", again.hook_id, delivery=delivery_id)
-        return DeliveryView.of(again)
-
-    @router.patch("/{hook_id}")
+    @router.patch(f"{prefix}/{{hook_id}}")
     async def switch_webhook(scope: Scope, hook_id: HookId, switch: WebhookSwitch) -> WebhookView:
-        """Disable or enable a webhook."""
-        hook = await scope.hooks.switch(hook_id, enabled=switch.enabled, **scope.key)
-        await scope.note("webhook.enable" if switch.enabled else "webhook.disable", hook_id)
-        return WebhookView.of(hook)
+        """Disable or enable a webhook; also by the routes for each."""
+        action = by_name["webhook.enable" if switch.enabled else "webhook.disable"]
+        return WebhookView.of(await perform(action, scope.call, action.input(hook_id=hook_id, **scope.named)))
 
-    @router.delete("/{hook_id}", status_code=204)
-    async def delete_webhook(scope: Scope, hook_id: HookId) -> None:
-        """Delete a webhook, and the secret that was made for it."""
-        await scope.hooks.delete(hook_id, **scope.key)
-        await scope.note("webhook.delete", hook_id)
-
+    for action in actions:
+        add_action(router, action)
     return router
 
 
 #: Admins of the host manage all applications and tenants, admins of a tenant their own.
-router = _routes(_administered, "/api/webhooks/{application}", ["Webhooks"])
+router = _routes(_administered, WEBHOOK_ACTIONS, "/api/webhooks/{application}", ["Webhooks"])

@@ -1,12 +1,14 @@
 """Dialogs: a sheet over the page with a title that screen readers announce.
 
+Secrets that are shown once, when they are created.
+
 Buttons and the actions behind them: check the role, run, then notify of success or failure.
 """
 
 from __future__ import annotations
 
 import inspect
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from nicegui import context, ui
@@ -18,9 +20,10 @@ from gateleg.web.console.markup import Tag, tag
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
 
+    from gateleg.host.actions import ShownOnce
     from gateleg.web.console.frame import View
 
-__all__ = ["button", "carry_out", "carry_out_and_open", "sheet"]
+__all__ = ["button", "carry_out", "carry_out_and_open", "sheet", "show_once"]
 
 
 @contextmanager
@@ -36,6 +39,21 @@ def sheet(title: str, *, broad: bool = False, lasting: bool = False) -> Iterator
     with dialog, tag("div", classes="sheet broad" if broad else "sheet"):
         tag("h2", title)
         yield dialog
+
+
+async def show_once(shown: ShownOnce, note: str = "") -> None:
+    """Show a secret to be copied, until the user says that it is."""
+    with sheet(shown.title, lasting=True) as dialog:
+        tag("p", f"{shown.note} {note}".strip())
+        tag("pre", shown.value, "code wrap", tabindex=0)
+        with tag("div", classes="deeds"):
+            tag("button", "Copy", "deed", type="button", data_copy=shown.value)
+            button("I have copied it", lambda: dialog.submit(True), look="first")
+    await dialog
+    dialog.delete()
+    with suppress(TimeoutError):
+        # The result says that the page has closed the dialog.
+        await ui.run_javascript("0", timeout=3.0)
 
 
 def button(text: str, do: Callable[[], Awaitable[Any] | Any] | None = None, *, icon: str | None = None, look: str = "") -> Tag:

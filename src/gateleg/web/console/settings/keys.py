@@ -1,29 +1,26 @@
-"""API keys: creating them, which shows each once, and revoking them.
-
-Secrets that are shown once, when they are created.
-"""
+"""API keys: creating them, which shows each once, and revoking one or several."""
 
 from __future__ import annotations
 
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from nicegui import ui
+from pydantic import ValidationError
 
-from gateleg.host.errors import Refusal
+from gateleg.errors import GatelegError, problem_message
+from gateleg.host.actions.keys import CreateKey, KeyChoice, KeyTarget, create_key, revoke_key, revoke_keys
 from gateleg.host.principal import Role
+from gateleg.web.console.actions import act, call_of
 from gateleg.web.console.cells import Badge, Column, Row, ago_cell, button_cell, chip_cell, meta_cell, tag_cell
-from gateleg.web.console.dialogs import button, carry_out, sheet
-from gateleg.web.console.failures import empty, refusal, trouble
-from gateleg.web.console.forms import Field, confirm
+from gateleg.web.console.dialogs import button, sheet, show_once
+from gateleg.web.console.failures import ErrorText, empty, refusal, trouble
+from gateleg.web.console.forms import Field
 from gateleg.web.console.markup import tag
 from gateleg.web.console.widgets import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from gateleg.host.credentials import NewKey
     from gateleg.host.tables import ApiKey
     from gateleg.web.console.cells import Cell
     from gateleg.web.console.frame import View
@@ -90,8 +87,7 @@ async def keys_panel(view: View) -> None:
             _head(view, show)
             with tag("section", classes="card tight", aria_label="API keys"):
                 if keys:
-                    rows = [key_row(key, view.host.store.setup.now()) for key in keys]
-                    Grid("API keys", COLUMNS, rows, complete=True, on_action=lambda key_id, verb: _revoke(view, key_id, show))
+                    _list(view, keys, show)
                 else:
                     sentence = (
                         "Without keys, the host accepts only requests from this machine with its token. Once the first key exists, "
@@ -107,13 +103,41 @@ def _head(view: View, show: Show) -> None:
         with tag("div", classes="titles"):
             tag("p", "Give each caller their own key. It is shown once, when it is created; only a hash of it is stored.", "meta")
         with tag("div", classes="deeds"):
-            button("Create a key", lambda: _create(view, show), icon="add", look="first")
+            button(create_key.title, lambda: _create(view, show), icon="add", look="first")
+
+
+def _list(view: View, keys: list[ApiKey], show: Show) -> None:
+    now = view.host.store.setup.now()
+    names = {key.key_id: key.name for key in keys}
+    valid = {key.key_id for key in keys if key_badge(key, now) is GOOD}
+    chosen: list[str] = []
+
+    async def revoke(key_id: str, verb: str) -> None:
+        if await act(view, revoke_key, KeyTarget(key_id=key_id), title=f"Revoke the key of {names[key_id]}?"):
+            await show()
+
+    async def revoke_chosen() -> None:
+        ids = [key_id for key_id in chosen if key_id in valid]
+        if await act(view, revoke_keys, KeyChoice(key_ids=ids), title=f"Revoke {len(ids)} keys?"):
+            await show()
+
+    def choose(ids: list[str]) -> None:
+        chosen[:] = ids
+        bar.set_visibility(bool(ids))
+        count.set_text(f"{len(ids)} selected")
+        several.set_visibility(any(key_id in valid for key_id in ids))
+
+    with tag("div", classes="bulk", role="toolbar", aria_label="Selected keys") as bar:
+        count = tag("span", "", "strong")
+        several = button(revoke_keys.title, revoke_chosen, look="small danger")
+    bar.set_visibility(False)
+    Grid("API keys", COLUMNS, [key_row(key, now) for key in keys], complete=True, on_choose=choose, on_action=revoke)
 
 
 async def _create(view: View, show: Show) -> None:
-    made: list[NewKey] = []
+    created: list[CreateKey] = []
     first = not await view.host.keys.exist()
-    with sheet("Create a key") as dialog:
+    with sheet(create_key.title) as dialog:
         if first:
             tag("p", "This is the first key: once it exists, everyone needs a key, including you.", "note")
         with tag("div", classes="fields"):
@@ -127,21 +151,23 @@ async def _create(view: View, show: Show) -> None:
         def make() -> None:
             problem.clear()
             try:
-                view.require(Role.ADMIN)
-                made.append(
-                    view.host.keys.prepare(
-                        name.text,
-                        Role[role.text.upper()],
-                        groups=[part.strip() for part in groups.text.split(",") if part.strip()],
-                        tenant=tenant.text or None,
-                        ends_at=end_of(ends.text),
-                        by=view.principal.name,
-                    )
+                given = CreateKey(
+                    name=name.text,
+                    role=role.text,  # type: ignore[arg-type]
+                    groups=[part.strip() for part in groups.text.split(",") if part.strip()],
+                    tenant=tenant.text or None,
+                    ends_at=end_of(ends.text),
                 )
-            except (Refusal, ValueError) as error:
+                given.prepared(call_of(view))
+            except ValidationError as error:
+                with problem:
+                    trouble(ErrorText(f"The {error.errors()[0]['loc'][0]}: {problem_message(error.errors()[0])}."))
+                return
+            except (GatelegError, ValueError) as error:
                 with problem:
                     trouble(error)
                 return
+            created.append(given)
             dialog.submit(True)
 
         with tag("div", classes="deeds"):
@@ -149,51 +175,10 @@ async def _create(view: View, show: Show) -> None:
             button("Create", make, look="first")
     await dialog
     dialog.delete()
-    if not made:
-        return
-    # The first key ends the caller's own access, so it is shown before it becomes valid.
-    if first:
-        await _show_token(made[0], "It becomes valid when you close this dialog.")
-    if await carry_out(view, Role.ADMIN, lambda: _keep(view, made[0])):
-        if not first:
-            await _show_token(made[0])
-        await show()
-
-
-async def _keep(view: View, made: NewKey) -> None:
-    key = (await view.host.keys.keep(made)).key
-    await view.host.audit.note(view.principal, "key.create", key.key_id, name=key.name, role=key.role)
-
-
-async def _show_token(made: NewKey, note: str = "") -> None:
-    sentence = f"Copy it now: it is not stored, and cannot be shown again. {note}".strip()
-    await show_once(f"The key of {made.key.name}", sentence, made.token)
-    with suppress(TimeoutError):
-        # The result says that the page has closed the dialog.
-        await ui.run_javascript("0", timeout=3.0)
-
-
-async def _revoke(view: View, key_id: str, show: Show) -> None:
-    key = await view.host.keys.get(key_id)
-    loss = "Requests with this key are refused from now on, and its sessions end. This cannot be undone."
-    if not await confirm(f"Revoke the key of {key.name}?", loss, verb="Revoke"):
-        return
-
-    async def work() -> None:
-        await view.host.keys.revoke(key_id, by=view.principal.name)
-        await view.host.audit.note(view.principal, "key.revoke", key_id, name=key.name)
-
-    if await carry_out(view, Role.ADMIN, work, f"The key of {key.name} was revoked"):
-        await show()
-
-
-async def show_once(title: str, note: str, secret: str) -> None:
-    """Show a secret to be copied, until the user says that it is."""
-    with sheet(title, lasting=True) as dialog:
-        tag("p", note)
-        tag("pre", secret, "code wrap", tabindex=0)
-        with tag("div", classes="deeds"):
-            tag("button", "Copy", "deed", type="button", data_copy=secret)
-            button("I have copied it", lambda: dialog.submit(True), look="first")
-    await dialog
-    dialog.delete()
+    for given in created:
+        # The first key ends the caller's own access, so it is shown before it becomes valid.
+        shown = create_key.once(given.prepared(call_of(view)))
+        if first and shown is not None:
+            await show_once(shown, "It becomes valid when you close this dialog.")
+        if await act(view, create_key, given, shown=first):
+            await show()

@@ -77,11 +77,6 @@ def cursor_of(view: View, tab: str) -> str | None:
     return query.get("cursor") or None if query.get("tab") == tab else None
 
 
-def require_managed(view: View, tenant: str | None) -> None:
-    """Refuse callers who do not manage a tenant, whichever button they have."""
-    managed_tenant(view.principal, tenant, view.host.settings.tenant_admin_group)
-
-
 async def filters(view: View, managed: ManagedTenant, *, hint: str) -> None:
     """The form that chooses the application and, for admins of the host, the tenant."""
     tenants = sorted({key.tenant for key in await view.host.keys.list() if key.tenant}) if managed.every_tenant else []

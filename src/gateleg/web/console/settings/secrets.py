@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
+from pydantic import SecretStr, ValidationError
+
+from gateleg.host.actions.secrets import PutSecret, RekeySecrets, SecretTarget, delete_secret, put_secret, rekey_secrets
 from gateleg.host.errors import NotAllowed
-from gateleg.host.principal import Role
+from gateleg.host.host_secret import SHORTEST
 from gateleg.host.secrets import BadSecret, check_secret
+from gateleg.web.console.actions import act
 from gateleg.web.console.cells import Column, Row, ago_cell, button_cell, meta_cell
-from gateleg.web.console.dialogs import button, carry_out, sheet
-from gateleg.web.console.failures import empty, trouble
-from gateleg.web.console.forms import Field, confirm
+from gateleg.web.console.dialogs import button, sheet
+from gateleg.web.console.failures import ErrorText, empty, trouble
+from gateleg.web.console.forms import Field
 from gateleg.web.console.lists import pager
 from gateleg.web.console.markup import tag
-from gateleg.web.console.settings.managed import cursor_of, filters, managed_tenant_of, require_managed
+from gateleg.web.console.settings.managed import cursor_of, filters, managed_tenant_of
 from gateleg.web.console.widgets import Grid
 
 if TYPE_CHECKING:
@@ -86,27 +89,29 @@ def _head(view: View, managed: ManagedTenant, show: Show) -> None:
         with tag("div", classes="titles"):
             tag("p", "Values are encrypted and never shown. To change one, replace its value.", "meta")
         with tag("div", classes="deeds"):
+            if view.may(rekey_secrets.role):
+                button(rekey_secrets.title, lambda: _rekey(view, managed, show), icon="key")
             button("Set a secret", lambda: _set(view, managed, show, None), icon="add", look="first")
 
 
 def _list(view: View, managed: ManagedTenant, show: Show, page: Page[SecretInfo], cursor: str | None) -> None:
     rows = {secret_row(info).id: info for info in page}
 
-    async def act(row: str, verb: str) -> None:
+    async def press(row: str, verb: str) -> None:
         await (_set(view, managed, show, rows[row]) if verb == "replace" else _delete(view, managed, show, rows[row]))
 
     with tag("section", classes="card tight", aria_label="Secrets"):
         if not page.items:
             empty("box", "No secrets yet", "Passwords and keys that you set here can be used by name.")
             return
-        Grid("Secrets", COLUMNS, [secret_row(info) for info in page], on_action=act)
+        Grid("Secrets", COLUMNS, [secret_row(info) for info in page], on_action=press)
         with tag("div", classes="card-foot"):
             pager(managed.path, managed.state, cursor=cursor, following=page.next, shown=len(page))
 
 
 async def _set(view: View, managed: ManagedTenant, show: Show, current: SecretInfo | None) -> None:
     """Ask for a value and store it: a new secret, or a new value of the current one."""
-    given: list[tuple[str, str | None, str]] = []
+    answers: list[PutSecret] = []
     with sheet("Set a secret" if current is None else f"Replace {current.name}") as dialog:
         if current is not None:
             tag("p", f"Version {current.version + 1} is used the next time the application reads it.", "note")
@@ -127,34 +132,49 @@ async def _set(view: View, managed: ManagedTenant, show: Show, current: SecretIn
                 with problem:
                     trouble(error)
                 return
-            given.append((asked[0], (tenant.text or None) if tenant is not None else whose, asked[1]))
+            owner = (tenant.text or None) if tenant is not None else whose
+            answers.append(PutSecret(application=managed.application, name=asked[0], tenant=owner, value=SecretStr(asked[1])))
             dialog.submit(True)
 
         with tag("div", classes="deeds"):
             button("Cancel", lambda: dialog.submit(False))
-            button("Set", keep, look="first")
+            button(put_secret.title, keep, look="first")
     await dialog
     dialog.delete()
-    for named, whose, text in given:
-        if await carry_out(view, Role.MEMBER, partial(_put, view, managed, named, whose, text), f"{named} was set"):
+    for given in answers:
+        if await act(view, put_secret, given):
             await show()
 
 
-async def _put(view: View, managed: ManagedTenant, name: str, tenant: str | None, value: str) -> None:
-    require_managed(view, tenant)
-    info = await _secrets(view, managed).put(name, value, tenant=tenant, by=view.principal.name)
-    await view.host.audit.note(view.principal, "secret.put", f"{managed.application}/{name}", tenant=tenant, version=info.version)
-
-
 async def _delete(view: View, managed: ManagedTenant, show: Show, info: SecretInfo) -> None:
-    loss = "Everything that uses it fails until a secret with this name is set again. The value cannot be recovered."
-    if not await confirm(f"Delete {info.name}?", loss, verb="Delete"):
-        return
-
-    async def work() -> None:
-        require_managed(view, info.tenant)
-        await _secrets(view, managed).delete(info.name, tenant=info.tenant)
-        await view.host.audit.note(view.principal, "secret.delete", f"{managed.application}/{info.name}", tenant=info.tenant)
-
-    if await carry_out(view, Role.MEMBER, work, f"{info.name} was deleted"):
+    target = SecretTarget(application=managed.application, name=info.name, tenant=info.tenant)
+    if await act(view, delete_secret, target, title=f"Delete {info.name}?"):
         await show()
+
+
+async def _rekey(view: View, managed: ManagedTenant, show: Show) -> None:
+    """Ask for the former secret of the host, and re-encrypt what was encrypted with it."""
+    answers: list[RekeySecrets] = []
+    with sheet(rekey_secrets.title) as dialog:
+        tag("p", f"Secrets of {managed.owner}, of all its tenants, that were encrypted before the host's secret was changed.")
+        former = Field("The former secret of the host", kind="password", required=True)
+        problem = tag("div", classes="fill")
+
+        def read() -> None:
+            problem.clear()
+            try:
+                answers.append(RekeySecrets(application=managed.application, former=SecretStr(str(former.value))))
+            except ValidationError:
+                with problem:
+                    trouble(ErrorText(f"The secret of a host has {SHORTEST} bytes or more."))
+                return
+            dialog.submit(True)
+
+        with tag("div", classes="deeds"):
+            button("Cancel", lambda: dialog.submit(False))
+            button(rekey_secrets.title, read, look="first")
+    await dialog
+    dialog.delete()
+    for given in answers:
+        if await act(view, rekey_secrets, given):
+            await show()

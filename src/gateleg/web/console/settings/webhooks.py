@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING
 
+from pydantic import ValidationError
+
+from gateleg.errors import GatelegError, problem_message
+from gateleg.host.actions import perform
+from gateleg.host.actions.webhooks import CreateWebhook, create_webhook, delete_webhook, disable_webhook, enable_webhook, send_again
 from gateleg.host.errors import NotAllowed
-from gateleg.host.principal import Role
-from gateleg.host.webhooks import BadWebhook, check_events
-from gateleg.net.errors import AddressRefused
+from gateleg.host.webhooks import check_events
+from gateleg.web.console.actions import act, call_of, tell
 from gateleg.web.console.cells import Badge, Column, Row, ago_cell, button_cell, chip_cell, meta_cell, tag_cell
-from gateleg.web.console.dialogs import button, carry_out, sheet
-from gateleg.web.console.failures import empty, trouble
-from gateleg.web.console.forms import Field, confirm
+from gateleg.web.console.dialogs import button, sheet
+from gateleg.web.console.failures import ErrorText, empty, trouble
+from gateleg.web.console.forms import Field
 from gateleg.web.console.lists import pager
 from gateleg.web.console.markup import section, tag
-from gateleg.web.console.settings.keys import show_once
-from gateleg.web.console.settings.managed import cursor_of, filters, managed_tenant_of, require_managed
+from gateleg.web.console.settings.managed import cursor_of, filters, managed_tenant_of
 from gateleg.web.console.widgets import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
 
     from gateleg.host.tables import Webhook, WebhookDelivery
-    from gateleg.host.webhooks import NewWebhook, Webhooks
+    from gateleg.host.webhooks import NewWebhook
     from gateleg.store import Page
     from gateleg.web.console.frame import View
     from gateleg.web.console.settings.managed import ManagedTenant
@@ -99,7 +101,7 @@ async def webhooks_panel(view: View) -> None:
         empty("box", "No applications", "Webhooks send events of applications. Install one, or add it to gateleg.toml.")
         return
     await filters(view, managed, hint="No tenant")
-    hooks, cursor = view.host.resources[managed.application].webhooks, cursor_of(view, TAB)
+    hooks, cursor = view.host.webhooks_of(managed.application), cursor_of(view, TAB)
     box = tag("div", classes="stack gap-2")
 
     async def show() -> None:
@@ -107,84 +109,59 @@ async def webhooks_panel(view: View) -> None:
         log = await hooks.deliveries(tenant=managed.tenant, limit=_PAGE_SIZE, cursor=cursor)
         box.clear()
         with box:
-            _head(view, managed, hooks, show)
-            _list(view, managed, hooks, show, found)
-            _log(view, managed, hooks, show, {hook.hook_id: hook.url for hook in found}, log, cursor)
+            _head(view, managed, show)
+            _list(view, managed, show, found)
+            _log(view, managed, show, {hook.hook_id: hook.url for hook in found}, log, cursor)
 
     await show()
 
 
-def _head(view: View, managed: ManagedTenant, hooks: Webhooks, show: Show) -> None:
+def _head(view: View, managed: ManagedTenant, show: Show) -> None:
     with tag("div", classes="head"):
         with tag("div", classes="titles"):
             tag("p", f"Events of {managed.owner} are sent to these addresses: signed, and retried for about a day.", "meta")
         with tag("div", classes="deeds"):
-            button("Add a webhook", lambda: _add(view, managed, hooks, show), icon="add", look="first")
+            button("Add a webhook", lambda: _add(view, managed, show), icon="add", look="first")
 
 
-def _list(view: View, managed: ManagedTenant, hooks: Webhooks, show: Show, found: Sequence[Webhook]) -> None:
+def _list(view: View, managed: ManagedTenant, show: Show, found: Sequence[Webhook]) -> None:
     by_id = {hook.hook_id: hook for hook in found}
+    actions = {"delete": delete_webhook, "enable": enable_webhook, "disable": disable_webhook}
 
-    async def act(hook_id: str, verb: str) -> None:
-        hook = by_id[hook_id]
-        if verb == "delete":
-            loss = "No more events are sent to this URL. Its signing secret is deleted too, if it was created for this webhook."
-            if not await confirm("Delete this webhook?", f"{hook.url}: {loss}", verb="Delete"):
-                return
-        words = {"delete": "Deleted", "enable": "Enabled", "disable": "Disabled"}[verb]
-        if await carry_out(view, Role.MEMBER, partial(_change, view, managed, hooks, hook_id, verb), words):
+    async def press(hook_id: str, verb: str) -> None:
+        action = actions[verb]
+        given = action.input(application=managed.application, tenant=managed.tenant, hook_id=hook_id)
+        loss = f"{by_id[hook_id].url}: {action.asks}" if action.asks else ""
+        if await act(view, action, given, title="Delete this webhook?", loss=loss):
             await show()
 
     with tag("section", classes="card tight", aria_label="Webhooks"):
         if not found:
             empty("tray", "No webhooks yet", "Add a URL to send events to.")
             return
-        Grid("Webhooks", HOOK_COLUMNS, [hook_row(hook) for hook in found], complete=True, on_action=act)
-
-
-async def _change(view: View, managed: ManagedTenant, hooks: Webhooks, hook_id: str, verb: str) -> None:
-    require_managed(view, managed.tenant)
-    if verb == "delete":
-        await hooks.delete(hook_id, tenant=managed.tenant)
-    else:
-        await hooks.switch(hook_id, enabled=verb == "enable", tenant=managed.tenant)
-    await _note(view, managed, f"webhook.{verb}", hook_id)
-
-
-async def _note(view: View, managed: ManagedTenant, action: str, hook_id: str, **details: str) -> None:
-    await view.host.audit.note(view.principal, action, f"{managed.application}/{hook_id}", tenant=managed.tenant, **details)
+        Grid("Webhooks", HOOK_COLUMNS, [hook_row(hook) for hook in found], complete=True, on_action=press)
 
 
 def _log(
-    view: View,
-    managed: ManagedTenant,
-    hooks: Webhooks,
-    show: Show,
-    addresses: Mapping[str, str],
-    page: Page[WebhookDelivery],
-    cursor: str | None,
+    view: View, managed: ManagedTenant, show: Show, addresses: Mapping[str, str], page: Page[WebhookDelivery], cursor: str | None
 ) -> None:
-    async def send_again(delivery_id: str, verb: str) -> None:
-        async def work() -> None:
-            require_managed(view, managed.tenant)
-            again = await hooks.send_again(delivery_id, tenant=managed.tenant)
-            await _note(view, managed, "webhook.again", again.hook_id, delivery=delivery_id)
-
-        if await carry_out(view, Role.MEMBER, work, "Sent again"):
+    async def press(delivery_id: str, verb: str) -> None:
+        given = send_again.input(application=managed.application, tenant=managed.tenant, delivery_id=delivery_id)
+        if await act(view, send_again, given):
             await show()
 
     with section("Deliveries"), tag("div", classes="card tight"):
         if not page.items:
             empty("check", "No deliveries yet", "Each event that is sent is listed here for 30 days, with the response of the receiver.")
             return
-        Grid("Deliveries", DELIVERY_COLUMNS, [delivery_row(one, addresses) for one in page], on_action=send_again)
+        Grid("Deliveries", DELIVERY_COLUMNS, [delivery_row(one, addresses) for one in page], on_action=press)
         with tag("div", classes="card-foot"):
             pager(managed.path, managed.state, cursor=cursor, following=page.next, shown=len(page))
 
 
-async def _add(view: View, managed: ManagedTenant, hooks: Webhooks, show: Show) -> None:
+async def _add(view: View, managed: ManagedTenant, show: Show) -> None:
     """Ask for a URL and its events; the signing secret is shown once."""
-    made: list[NewWebhook] = []
+    results: list[NewWebhook] = []
     with sheet("Add a webhook") as dialog:
         with tag("div", classes="fields"):
             url = Field("Address", required=True, placeholder="https://example.com/hook")
@@ -193,12 +170,16 @@ async def _add(view: View, managed: ManagedTenant, hooks: Webhooks, show: Show) 
 
         async def add() -> None:
             problem.clear()
-            wanted = [part.strip() for part in events.text.split(",") if part.strip()]
+            names = [part.strip() for part in events.text.split(",") if part.strip()]
             try:
-                require_managed(view, managed.tenant)
-                check_events(wanted)
-                made.append(await hooks.create(url.text, wanted, tenant=managed.tenant, by=view.principal.name))
-            except (AddressRefused, BadWebhook, NotAllowed) as error:
+                check_events(names)
+                given = CreateWebhook(application=managed.application, tenant=managed.tenant, url=url.text, events=names)
+                results.append(await perform(create_webhook, call_of(view), given))
+            except ValidationError as error:
+                with problem:
+                    trouble(ErrorText(f"The address: {problem_message(error.errors()[0])}."))
+                return
+            except GatelegError as error:
                 with problem:
                     trouble(error)
                 return
@@ -206,11 +187,9 @@ async def _add(view: View, managed: ManagedTenant, hooks: Webhooks, show: Show) 
 
         with tag("div", classes="deeds"):
             button("Cancel", lambda: dialog.submit(False))
-            button("Add", add, look="first")
+            button(create_webhook.title, add, look="first")
     await dialog
     dialog.delete()
-    for new in made:
-        await _note(view, managed, "webhook.create", new.webhook.hook_id, url=new.webhook.url)
-        sentence = "The receiver checks signatures with it. Copy it now: it is not shown again."
-        await show_once("The signing secret", sentence, new.signing_secret or "")
+    for created in results:
+        await tell(view, create_webhook, created)
         await show()
