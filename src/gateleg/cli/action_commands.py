@@ -7,17 +7,19 @@ one job, `gateleg jobs cancel --queue mail` all of a queue.
 import asyncio
 import inspect
 import re
+import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from enum import Enum
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
 import typer
 from pydantic import ValidationError
 
-from gateleg.commands.opening import require_store, settings_from
+from gateleg.commands.opening import explaining_bad_settings, require_store, settings_from
 from gateleg.commands.options import AppOption, ConfigOption, JsonOption, ObjectsOption, PrefixOption, StoreOption
 from gateleg.commands.printing import FAILED, MISUSED, fail, print_json
 
@@ -27,7 +29,14 @@ if TYPE_CHECKING:
     from gateleg.jobs import Jobs
 
 #: Options with other names than their fields, and shorter ones beside them.
-_FLAGS = {"job_type": ("--type",), "queue": ("--queue", "-q"), "limit": ("--limit", "-n"), "job_ids": ()}
+_FLAGS = {
+    "job_type": ("--type",),
+    "queue": ("--queue", "-q"),
+    "limit": ("--limit", "-n"),
+    "items": ("--key",),
+    "places": ("--place",),
+    "job_ids": (),
+}
 _SETTINGS = {
     "store": StoreOption,
     "prefix": PrefixOption,
@@ -61,15 +70,17 @@ def _label(name: str) -> str:
 
 def arguments_of(action: "Action[Any, Any]") -> list[str]:
     """The fields of an action's input that its command takes as arguments."""
-    return _PARAMETER.findall(action.http)
+    return [*_PARAMETER.findall(action.http), *([action.raw_body] if action.raw_body else [])]
 
 
 def _command(sharing: "Sequence[Action[Any, Any]]") -> Callable[..., None]:
-    bulk = next((action for action in sharing if not arguments_of(action)), None)
-    fields = {name: info for action in sharing for name, info in action.input.model_fields.items() if _FLAGS.get(name) != ()}
     arguments = arguments_of(sharing[0])
-    parameters = [_argument(name, fields[name], optional=bulk is not None) for name in arguments]
-    parameters += [_option(name, info) for name, info in fields.items() if name not in arguments]
+    bulk = next((action for action in sharing if set(arguments_of(action)) < set(arguments)), None)
+    optional = set() if bulk is None else set(arguments) - set(arguments_of(bulk))
+    fields = {name: info for action in sharing for name, info in action.input.model_fields.items() if _FLAGS.get(name) != ()}
+    needed = set.intersection(*({name for name, info in action.input.model_fields.items() if info.is_required()} for action in sharing))
+    parameters = [_argument(name, fields[name], optional=name in optional) for name in arguments]
+    parameters += [_option(name, info, required=name in needed) for name, info in fields.items() if name not in arguments]
     parameters += [_switch(action) for action in sharing if action.flag]
     parameters += [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False if name == "json" else None, annotation=annotation)
@@ -84,7 +95,8 @@ def _command(sharing: "Sequence[Action[Any, Any]]") -> Callable[..., None]:
         sent = {name: value for name, value in values.items() if value not in (None, [], False)}
         action = flagged[0] if flagged else sharing[0] if all(name in sent for name in arguments) else (bulk or sharing[0])
         if action is bulk and not any(name in sent for name in bulk.choices):
-            fail(f"pass {' '.join(map(_label, arguments))}, or choose with options: {', '.join(map(_flag, bulk.choices))}", MISUSED)
+            missing = " ".join(_label(name) for name in arguments if name in optional)
+            fail(f"pass {missing}, or choose with options: {', '.join(map(_flag, bulk.choices))}", MISUSED)
         unfit = [name for name in sent if name not in action.input.model_fields]
         if unfit:
             fail(f"{_flag(unfit[0])} does not go with {'an argument' if action is sharing[0] else 'this'}", MISUSED)
@@ -119,8 +131,11 @@ async def _perform(action: "Action[Any, Any]", settings: "Settings", given: Any,
     from gateleg.cli.jobs.queue_connection import find_id_of
     from gateleg.host.actions import perform
 
-    async with acting(settings, app, jobs) as call:
+    with_tables = "table" in action.input.model_fields
+    async with acting(settings, app, jobs, with_tables=with_tables, with_secret=action.needs_secret) as call:
         if isinstance(given, dict):
+            if action.raw_body:
+                given[action.raw_body] = _chunks(given[action.raw_body])
             if "job_id" in given:
                 given["job_id"] = await find_id_of(call.host.queue, given["job_id"])
             try:
@@ -133,11 +148,27 @@ async def _perform(action: "Action[Any, Any]", settings: "Settings", given: Any,
         return result, action.done(result)
 
 
+async def _chunks(place: str) -> "AsyncIterator[bytes]":
+    """The content of a file, or of standard input."""
+    if place != "-" and not Path(place).is_file():
+        fail(f"{place} is not a file", MISUSED)
+    with nullcontext(sys.stdin.buffer) if place == "-" else Path(place).open("rb") as file:
+        while chunk := await asyncio.to_thread(file.read, 1 << 20):
+            yield chunk
+
+
 @asynccontextmanager
-async def acting(settings: "Settings", app: str | None = None, jobs: "Jobs | None" = None) -> "AsyncIterator[ActionCall]":
-    """The host of the settings, with the queue tables that its store has and the job types `jobs`, and the user of the command line."""
+async def acting(
+    settings: "Settings", app: str | None = None, jobs: "Jobs | None" = None, *, with_tables: bool = False, with_secret: bool = False
+) -> "AsyncIterator[ActionCall]":
+    """The host of the settings, with the queue tables that its store has and the job types `jobs`, and the user of the command line.
+
+    The host knows the tables of the installed applications; `with_tables`, also those of the modules in the settings. A command that
+    works `with_secret` needs the host's own secret, by which a host with a folder of objects knows its links.
+    """
     from gateleg.cli.installed import installed_applications, loaded
     from gateleg.cli.keys import command_line_principal
+    from gateleg.cli.tables.declared import load_tables
     from gateleg.host import Application
     from gateleg.host.actions import ActionCall
     from gateleg.host.host import Host
@@ -148,13 +179,20 @@ async def acting(settings: "Settings", app: str | None = None, jobs: "Jobs | Non
 
     require_store(settings)
     named = None if app is None else loaded(app, "jobs")
-    brought = further_tables([*installed_applications(settings), *([named] if isinstance(named, Application) else [])])
+    installed = installed_applications(settings)
+    brought = further_tables([*installed, *([named] if isinstance(named, Application) else [])])
+    with explaining_bad_settings():
+        settings = settings.naming_tables(installed)
+    if with_secret and settings.objects.startswith("dir:"):
+        settings.load_secret(make=False)
+    own = load_tables(settings) if with_tables and settings.tables else ()
+    declared = tuple(dict.fromkeys((*own, *(table for application in installed for table in application.tables))))
     async with Host.open(settings, prepare=False, further=brought, visiting=True) as host:
         await host.store.ensure_tables(*TABLES)
         states = {names: await host.store.table_states(tables_named(names).all[0]) for names in (PLAIN, *brought)}
         present = [names for names, state in states.items() if "MISSING" not in state.values()] or [PLAIN]
         queue = AsyncQueue(host.store, jobs or Jobs(), host.queue.context.settings, tables=present[0], further=present[1:])
-        yield ActionCall(replace(host, queue=queue), command_line_principal())
+        yield ActionCall(replace(host, queue=queue, declared=declared), command_line_principal())
 
 
 def _flag(name: str) -> str:
@@ -170,11 +208,10 @@ def _argument(name: str, info: Any, *, optional: bool) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
 
 
-def _option(name: str, info: Any) -> inspect.Parameter:
+def _option(name: str, info: Any, *, required: bool) -> inspect.Parameter:
     """The parameter from which Typer makes an option. Texts are validated by the input's model."""
     kind = _plain_kind(info.annotation)
     flags = _FLAGS.get(name) or (f"--{name.replace('_', '-')}",)
-    required = info.is_required()
     option = typer.Option(*flags, help=info.description or f"{name.replace('_', ' ').capitalize()}.")
     default: Any = inspect.Parameter.empty if required else (False if kind is bool else None)
     annotation = Annotated[kind, option] if required or kind is bool else Annotated[kind | None, option]

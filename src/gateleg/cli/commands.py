@@ -19,6 +19,7 @@ GROUPS = {
     "serve": "gateleg.cli.serve",
     "engine": "gateleg.cli.engine",
     "tables": "gateleg.cli.tables",
+    "objects": "gateleg.cli.objects",
     "migrate": "gateleg.cli.migrate",
     "jobs": "gateleg.cli.jobs",
     "streams": "gateleg.cli.streams",
@@ -34,7 +35,11 @@ GROUPS = {
     "new": "gateleg.cli.new",
 }
 #: The help of groups that load much, so that the list of all commands does not load them.
-HELP = {"jobs": "Jobs: submit, list, follow, cancel and retry them; queues, schedules and the archive."}
+HELP = {
+    "tables": "Declared tables: plan, apply, query, explain, check, document, export and import them; single items.",
+    "objects": "Objects: put, delete and share them.",
+    "jobs": "Jobs: submit, list, follow, cancel and retry them; queues, schedules and the archive.",
+}
 
 
 class Commands(TyperGroup):

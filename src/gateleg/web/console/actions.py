@@ -20,7 +20,12 @@ if TYPE_CHECKING:
     from gateleg.web.console.frame import View
     from gateleg.web.console.markup import Tag
 
-__all__ = ["act", "action_button"]
+__all__ = ["act", "action_button", "call_of"]
+
+
+def call_of(view: View) -> ActionCall:
+    """The caller of a page."""
+    return ActionCall(view.host, view.principal, view.request_id)
 
 
 async def act(view: View, action: Action[Any, Any], given: BaseModel, *, loss: str = "", confirmed: bool = False) -> bool:
@@ -35,7 +40,7 @@ async def act(view: View, action: Action[Any, Any], given: BaseModel, *, loss: s
     words: list[str] = []
 
     async def work() -> None:
-        result = await perform(action, ActionCall(view.host, view.principal, view.request_id), given)
+        result = await perform(action, call_of(view), given)
         words.append(action.done(result))
 
     # The action checks who may do it.
