@@ -48,6 +48,8 @@ class Provider:
         self.userinfo: dict[str, Any] = {}
         #: answers by path instead of the usual one: a status
         self.broken: dict[str, int] = {}
+        #: paths that lead elsewhere
+        self.moved: dict[str, str] = {}
         #: paths that answer only when the event is set
         self.slow: dict[str, asyncio.Event] = {}
         self.denies: str | None = None
@@ -73,6 +75,9 @@ class Provider:
             self.asked.append(path)
             if path in self.slow:
                 await self.slow[path].wait()
+            if path in self.moved:
+                await RedirectResponse(self.moved[path], 307)(scope, receive, send)
+                return
             if path in self.broken:
                 await JSONResponse({"error": "server_error"}, self.broken[path])(scope, receive, send)
                 return

@@ -270,19 +270,21 @@ async def test_a_slow_provider_is_given_up(stranger: httpx.AsyncClient, provider
     assert (answer.status_code, "Acme does not answer" in answer.text, 'name="key"' in answer.text) == (503, True, True)
 
 
-async def test_nobody_waits_for_a_slow_provider_who_has_what_they_need(stranger: httpx.AsyncClient, provider: Provider, host: Host) -> None:
+async def test_nobody_waits_for_a_slow_provider_who_has_what_they_need(
+    stranger: httpx.AsyncClient, provider: Provider, host: Host, clock: ManualClock
+) -> None:
     await sign_in(stranger)
+    # The document is old now: the first to need it reads it again, and the others go on with what is known.
+    clock.advance(3_700)
     provider.slow = {"/.well-known/openid-configuration": asyncio.Event()}
-    assert host.openid is not None
-    kept = host.openid._metadata
-    waiting = asyncio.ensure_future(kept._newer_than(0))
-    while provider.asked.count("/.well-known/openid-configuration") < 2:
-        await asyncio.sleep(0)
-    assert not waiting.done()
-    assert (await stranger.get("/signin/openid")).status_code == 303
-    assert not waiting.done()
-    provider.slow.popitem()[1].set()
-    await waiting
+    async with client_for(host) as first:
+        waiting = asyncio.ensure_future(first.get("/signin/openid"))
+        while provider.asked.count("/.well-known/openid-configuration") < 2:
+            await asyncio.sleep(0)
+        assert (await stranger.get("/signin/openid")).status_code == 303
+        assert not waiting.done()
+        provider.slow.popitem()[1].set()
+        assert (await waiting).status_code == 303
 
 
 @pytest.mark.parametrize(
@@ -325,6 +327,15 @@ async def test_the_documents_cannot_lead_the_host_to_its_own_network(
     provider.says = {"jwks_uri": "https://10.0.0.1/jwks"}
     answer = await sign_in(stranger)
     assert (answer.status_code, "not public" in caplog.text, "10.0.0.1" in answer.text) == (502, True, False)
+
+
+@pytest.mark.parametrize("path", ["/token", "/jwks", "/.well-known/openid-configuration"])
+async def test_no_redirect_leads_a_secret_away(stranger: httpx.AsyncClient, provider: Provider, path: str) -> None:
+    provider.moved = {path: f"{provider.issuer}/elsewhere"}
+    answer = await stranger.get("/signin/openid")
+    if answer.status_code == 303:
+        answer = await sign_in(stranger)
+    assert (answer.status_code, "/elsewhere" in provider.asked) == (502, False)
 
 
 @pytest.mark.parametrize(("error", "status"), [("access_denied", 401), ("temporarily_unavailable", 503), ("<b>invalid_scope", 502)])
