@@ -399,3 +399,15 @@ async def test_the_words_are_those_of_the_action_at_every_door(host: Host, setti
     result = await perform(change_item, call(host), ChangeItem(table="Library", key=FIRST, values={"price": 4.0}))
     assert said == change_item.done(result)
     assert check_document(library, result.item, result.item).problem == ""
+
+
+async def test_a_closed_table_is_closed_under_its_name_in_the_store_too(tmp_path: Path) -> None:
+    names = {"GatelegAccess": "our_people"}
+    settings = Settings(store=f"embedded:{tmp_path}/store", objects=f"dir:{tmp_path}/objects", data=tmp_path / "data", table_names=names)
+    async with Host.open(settings) as host:
+        operator = await host.keys.create("olga", Role.OPERATOR)
+        async with client_of(create_app(host, console=False), token=operator.token) as client:
+            assert (await client.get("/api/tables/our_people/items")).status_code == 403
+        key = json.dumps({"pk": "KEYS", "sk": f"KEY#{operator.key.key_id}"})
+        with pytest.raises(NotAllowed):
+            await perform(delete_item, call(host, LOCAL), ItemToDelete(table="our_people", key=key))
