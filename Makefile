@@ -22,15 +22,15 @@ PYTHONS  := python3.12 python3.13
 
 .DEFAULT_GOAL := help
 
-.PHONY: help up test unit slow plain versions pythons browser sweep chromium lint types pyright format crash peers wheel bench docs conformance clean
+.PHONY: help up test unit slow plain versions pythons browser sweep chromium lint types pyright format crash peers wheel bench docs site site-serve site-version conformance clean
 
 help: ## List the targets
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 up: $(RUNS) ## Run the console, the API and a worker with demo data on http://127.0.0.1:8000 (or PORT=...)
 	$(BIN)/gateleg up --demo --data data --port $(PORT)
 
-test: lint types unit plain browser ## Everything that CI runs: style, imports, types and tests
+test: lint types unit plain browser site ## Everything that CI runs: style, imports, types, tests and the documentation site
 
 unit: $(READY) ## Only the tests
 	$(BIN)/pytest $(SPREAD)
@@ -110,11 +110,24 @@ bench: $(READY) ## Benchmark beside other emulators, data layers and queues (an 
 conformance: $(READY) ## Run a public suite against the endpoint: make conformance SUITE=<its checkout>
 	$(BIN)/python bench/conformance.py "$(SUITE)"
 
-docs: $(READY) ## Generate the reference pages from the code
+docs: $(READY) ## Generate the parts of reference pages that are checked in
 	$(BIN)/python docs/generate.py
 
-clean: ## Remove the environment and caches, but not the data
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis
+# The notice is about the next major version of MkDocs, which the theme does not use.
+MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs
+
+site: $(READY) ## Build the documentation site in site/, which works without a server and a network
+	$(MKDOCS) build --quiet
+
+site-serve: $(READY) ## Show the documentation site on http://127.0.0.1:8009 while you write
+	$(MKDOCS) serve --dev-addr 127.0.0.1:8009
+
+site-version: $(READY) ## Commit the site of this release to the branch gh-pages, beside those of earlier ones
+	PATH="$(BIN):$$PATH" NO_MKDOCS_2_WARNING=1 mike deploy --update-aliases "$$($(BIN)/python -c 'import gateleg; print(gateleg.__version__)')" latest
+	PATH="$(BIN):$$PATH" NO_MKDOCS_2_WARNING=1 mike set-default latest
+
+clean: ## Remove the environment, the built site and caches, but not the data
+	rm -rf $(VENV) site .mypy_cache .ruff_cache .pytest_cache .hypothesis
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Gateleg needs Python 3.11 or later: make PYTHON=python3.11 $(MAKECMDGOALS)")'

@@ -104,7 +104,8 @@ def public_classes(module: ModuleType) -> dict[str, type]:
 
 
 def test_no_two_classes_of_documented_packages_and_no_two_errors_have_one_name() -> None:
-    documented = [f"gateleg.{page.stem}" for page in REFERENCE.glob("*.md")]
+    # Large classes have pages of their own: `jobs.Queue`.
+    documented = [module for page in REFERENCE.glob("*.md") if (module := f"gateleg.{page.stem}") in MODULES]
     errors = [module for module in MODULES if module.endswith(".errors") and room_of(module) != "engine"]
     owners: dict[str, set[str]] = {}
     for module in [*documented, *errors]:

@@ -134,7 +134,7 @@ def test_a_worker_of_mere_handlers_moves_long_logs_to_the_objects_that_it_is_giv
 async def test_a_worker_of_mere_handlers_writes_their_schedules(tmp_path: Path) -> None:
     settings = Settings(store=f"embedded:{tmp_path}/d")
     for _ in range(2):
-        async with _opened("tests.cli.nightly", settings, JobSettings()) as (queue, _):
+        async with _opened("tests.cli.nightly", settings, JobSettings()) as (queue, *_):
             (found,) = await queue.schedules()
             assert (found.name, found.declared_by, found.active, found.version) == ("nightly", "tests.cli.nightly", True, 1)
 

@@ -1,4 +1,7 @@
-"""The commands in the docs are commands of Gateleg: their names, options and arguments are parsed, and nothing is run."""
+"""The commands in the docs are commands of Gateleg: their names, options and arguments are parsed, and nothing is run.
+
+So are those that docstrings name, which are the reference, and the fixes of errors.
+"""
 
 import re
 import shlex
@@ -10,23 +13,25 @@ import pytest
 import typer
 
 from gateleg.cli.commands import app
+from tests.docs.modules import DOCS, ROOT, docs_module
 
-ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
+generate = docs_module("generate")
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md")), *sorted((ROOT / "examples").rglob("*.md"))]
+SOURCES = sorted((ROOT / "src").rglob("*.py"))
 _LINE = re.compile(r"^ *\$ (gateleg .*)$", re.MULTILINE)
 _INLINE = re.compile(r"`(gateleg [^`\n]*)`")
 _MAIN: Any = typer.main.get_command(app)
 #: Applications that the docs make up.
-_INVENTED = {"my-notes", "{name}"}
+_INVENTED = {"my-notes", "{name}", "{cmd_name}"}
 #: Typer brings its own copy of click.
 _UsageError: Any = typer.BadParameter.__base__
 
 
-def _commands(pattern: re.Pattern[str]) -> list[Any]:
+def _commands(pattern: re.Pattern[str], files: list[Path]) -> list[Any]:
     return [
-        pytest.param(words, id=f"{page.relative_to(ROOT)}: {text}")
-        for page in PAGES
-        for text in sorted(set(pattern.findall(page.read_text())))
+        pytest.param(words, id=f"{file.relative_to(ROOT)}: {text}")
+        for file in files
+        for text in sorted(set(pattern.findall(generate.fill(file.read_text(), generate.FRAGMENTS))))
         if (words := _words(text)) and words[0] not in _INVENTED
     ]
 
@@ -53,12 +58,12 @@ def parse(words: list[str], *, whole: bool) -> None:
             raise _UsageError(f"no such command: {name}")
 
 
-@pytest.mark.parametrize("words", _commands(_LINE))
+@pytest.mark.parametrize("words", _commands(_LINE, PAGES))
 def test_a_command_line_is_complete(words: list[str]) -> None:
     parse(words, whole=True)
 
 
-@pytest.mark.parametrize("words", _commands(_INLINE))
+@pytest.mark.parametrize("words", _commands(_INLINE, [*PAGES, *SOURCES]))
 def test_a_named_command_exists(words: list[str]) -> None:
     parse([word for word in words if word != "..."], whole=False)
 

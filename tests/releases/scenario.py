@@ -17,8 +17,9 @@ from uuid import UUID
 
 from pydantic import BaseModel
 
-from gateleg.host.credentials import Keys, Sessions
+from gateleg.host.credentials import Keys
 from gateleg.host.principal import Role
+from gateleg.host.sessions import Sessions
 from gateleg.host.settings import Settings
 from gateleg.host.tables import access_table
 from gateleg.jobs import GiveUp, Jobs, JobStatus, ManualClock, Queue, Retry, Submission, TestWorker, claim

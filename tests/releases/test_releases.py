@@ -8,8 +8,9 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-from gateleg.host.credentials import Keys, Sessions
+from gateleg.host.credentials import Keys
 from gateleg.host.principal import Role
+from gateleg.host.sessions import Sessions
 from gateleg.host.settings import Settings
 from gateleg.jobs import JobStatus, ManualClock, Queue, Submission, TestWorker
 from gateleg.jobs.leases import LeaseObserver

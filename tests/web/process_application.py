@@ -3,6 +3,7 @@
 import os
 from typing import Any
 
+from prometheus_client import Counter, Gauge, Histogram
 from pydantic import BaseModel
 
 from gateleg.host import Application, Resources
@@ -19,9 +20,15 @@ class Order(BaseModel):
 
 def make_jobs(resources: Resources[StudioSettings]) -> Jobs:
     jobs = Jobs()
+    frames = Counter("studio_frames", "Frames drawn.", ["kind"], registry=resources.metrics)
+    letters = Histogram("studio_letters", "Letters of a title.", registry=resources.metrics)
+    busy = Gauge("studio_busy", "Whether the studio draws.", registry=resources.metrics)
 
     @jobs.handler("studio.render", runs="process", limit_per_worker=1)
     def render(job: JobContext, order: Order) -> dict[str, Any]:
+        busy.set(1)
+        frames.labels("title").inc()
+        letters.observe(len(order.word))
         file = job.scratch / "film.txt"
         file.write_text(f"{resources.settings.greeting}, {order.word}")
         job.wait(resources.objects.put(f"studio/{job.job_id}.txt", file.read_bytes(), content_type="text/plain"))

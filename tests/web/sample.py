@@ -2,13 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 from fastapi import APIRouter, Request, WebSocket
 from pydantic import BaseModel, Field
 from starlette.applications import Starlette
 from starlette.responses import JSONResponse
 from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocketDisconnect
 
 from gateleg.host import Application, Event, EventRoute, Listener, Refusal, Resources, Role, Surface
 from gateleg.jobs import JobContext, Jobs, Retry
@@ -61,7 +62,12 @@ class Band:
     def __init__(self) -> None:
         self.started = self.stopped = 0
         self.app = Starlette(
-            routes=[Route("/", self.play, methods=["GET", "POST"]), Route("/solo", self.play), WebSocketRoute("/jam", self.jam)],
+            routes=[
+                Route("/", self.play, methods=["GET", "POST"]),
+                Route("/solo", self.play),
+                WebSocketRoute("/jam", self.jam),
+                WebSocketRoute("/long", self.long),
+            ],
             lifespan=self.running,
         )
 
@@ -78,6 +84,12 @@ class Band:
     async def jam(self, socket: WebSocket) -> None:
         await socket.accept()
         await socket.send_text(await socket.receive_text())
+
+    async def long(self, socket: WebSocket) -> None:
+        await socket.accept()
+        with suppress(WebSocketDisconnect):
+            while True:
+                await socket.send_text(await socket.receive_text())
 
 
 def _streams(resources: Resources) -> list[EventRoute]:
@@ -159,7 +171,10 @@ def _routes(resources: Resources) -> APIRouter:
 
 def _surfaces(resources: Resources) -> list[Surface]:
     band = resources.state["band"] = Band()
-    return [Surface("/music/band", band.app, body_limit=500), Surface("/graphql/music", band.app, role=Role.OPERATOR)]
+    return [
+        Surface("/music/band", band.app, body_limit=500, connection_init=True),
+        Surface("/graphql/music", band.app, role=Role.OPERATOR, connection_init=True),
+    ]
 
 
 def make_application() -> Application:

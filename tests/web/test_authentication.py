@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from starlette.datastructures import Headers
 
-from gateleg.host.credentials import COOKIE, host_name
+from gateleg.host.credentials import host_name
 from gateleg.host.host import Host
 from gateleg.host.principal import Role
+from gateleg.host.sessions import COOKIE
 from gateleg.host.settings import Settings
 from gateleg.jobs import ManualClock
 from gateleg.net import is_loopback

@@ -85,6 +85,10 @@ RULES: dict[tuple[str, str], int] = {
     ("GET", "/api/keys/{key_id}"): ADMIN,
     ("POST", "/api/keys/{key_id}/revoke"): ADMIN,
     ("POST", "/api/keys/revoke"): ADMIN,
+    # Members have their own sessions, and admins those of all.
+    ("GET", "/api/sessions"): MEMBER,
+    ("POST", "/api/sessions/revoke"): MEMBER,
+    ("POST", "/api/sessions/{session_id}/revoke"): MEMBER,
     ("GET", "/api/audit"): ADMIN,
     # Of these, admins of a tenant have those of their tenant (`test_tenant_admin.py`).
     ("GET", "/api/webhooks/{application}"): ADMIN,
@@ -140,6 +144,7 @@ PLACES = {
     "{key_id}": "aaaaaaaaaaaa",
     "{title}": "sinnerman",
     "{song}": "sinnerman",
+    "{session_id}": "aaaaaaaaaaaa.0",
 }
 #: Streams without an end are looked at in their own tests.
 ENDLESS = {("GET", "/events/stats"), ("GET", "/events/music/silence")}

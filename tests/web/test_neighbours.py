@@ -7,9 +7,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from gateleg.host.credentials import COOKIE
 from gateleg.host.host import Host
 from gateleg.host.principal import Role
+from gateleg.host.sessions import COOKIE
 from gateleg.host.settings import Settings
 from gateleg.jobs import ManualClock
 from gateleg.web.app import create_app

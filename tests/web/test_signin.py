@@ -6,9 +6,9 @@ from fastapi import FastAPI
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.host.credentials import COOKIE
 from gateleg.host.host import Host
 from gateleg.host.principal import Role
+from gateleg.host.sessions import COOKIE
 from gateleg.host.settings import Settings
 from gateleg.jobs import ManualClock
 from gateleg.web.app import create_app

@@ -6,8 +6,8 @@ from starlette.types import Receive, Scope, Send
 
 from gateleg.host import Application, Refusal, Resources, Role, Surface
 from gateleg.host.application import BadApplication
-from gateleg.host.credentials import COOKIE
 from gateleg.host.host import Host
+from gateleg.host.sessions import COOKIE
 from gateleg.host.settings import Settings
 from gateleg.web.app import create_app
 from tests.web.conftest import HOME, Staff, client_of

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from gateleg.host import Application
     from gateleg.host.actions import Action, ActionCall
+    from gateleg.host.principal import Principal
     from gateleg.host.settings import Settings
     from gateleg.jobs import Jobs
 
@@ -206,7 +207,7 @@ async def acting(
     `needs_secret` seals can be read by the host afterwards.
     """
     from gateleg.cli.installed import installed_applications, loaded
-    from gateleg.host import Application, Principal, Role
+    from gateleg.host import Application
     from gateleg.host.actions import ActionCall
     from gateleg.host.credentials import Keys
     from gateleg.host.host import Host
@@ -227,19 +228,25 @@ async def acting(
         types = webhook_jobs(host.store, host.secrets, host.outgoing) if jobs is None else jobs
         queue = AsyncQueue(host.store, types, host.queue.context.settings, tables=present[0], further=present[1:])
         keys = Keys(host.store, _tenant_check(settings, known))
-        yield ActionCall(replace(host, queue=queue, applications=known, keys=keys), Principal("command line", Role.ADMIN))
+        yield ActionCall(replace(host, queue=queue, applications=known, keys=keys), command_line_principal())
 
 
 @asynccontextmanager
 async def _acting_in(application: "Application", settings: "Settings", *, creates_store: bool) -> "AsyncIterator[ActionCall]":
     """A host with one application, which is started, and the user of the command line."""
-    from gateleg.host import Principal, Role
     from gateleg.host.actions import ActionCall
     from gateleg.host.host import Host
 
     _find_store(settings, creates_store)
     async with Host.open(settings, [application]) as host:
-        yield ActionCall(host, Principal("command line", Role.ADMIN))
+        yield ActionCall(host, command_line_principal())
+
+
+def command_line_principal() -> "Principal":
+    """The user of the command line, who is an admin."""
+    from gateleg.host import Principal, Role
+
+    return Principal("command line", Role.ADMIN)
 
 
 def _find_store(settings: "Settings", creates: bool) -> None:

@@ -14,11 +14,13 @@ def config(config: ConfigOption = None, json: JsonOption = False) -> None:
     from gateleg.ai import ModelSettings
     from gateleg.cli.installed import installed_applications, settings_of_tables
     from gateleg.commands.printing import print_json, print_rows
+    from gateleg.host.openid import OpenIdSettings
 
     settings = settings_of_tables(config)
     found = [*settings.table()]
     with explaining_bad_settings():
         found += settings.section_table("models", ModelSettings)
+        found += settings.section_table("oidc", OpenIdSettings)
         for application in installed_applications(settings):
             if application.settings is not None:
                 found += settings.section_table(application.name, application.settings)

@@ -1,6 +1,6 @@
 """`gateleg worker`: run jobs until a signal arrives."""
 
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,8 +19,9 @@ from gateleg.commands.printing import MISUSED, fail
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
 
+    from gateleg.host.metrics import HostMetrics
     from gateleg.host.settings import Settings
     from gateleg.jobs import AsyncQueue
     from gateleg.jobs import QueueSettings as JobSettings
@@ -49,6 +50,9 @@ def worker(
         float, typer.Option(min=1.0, help="Lease in seconds: other workers take over the jobs of a worker that is silent for longer.")
     ] = 30.0,
     drain: Annotated[float, typer.Option(min=0.0, help="Seconds that running jobs have to finish after SIGTERM.")] = 30.0,
+    metrics_port: Annotated[
+        int | None, typer.Option(min=0, max=65535, help="Port to serve metrics for Prometheus on, on this machine; 0 for a free one.")
+    ] = None,
     version: Annotated[str, typer.Option(help="The application's version, shown in the list of workers.")] = "",
     log: LogOption = None,
     config: ConfigOption = None,
@@ -65,7 +69,7 @@ def worker(
 
     weights = None if queues is None else _weights(queues)
     limits = {} if limit is None else _limits(limit)
-    settings = settings_from(config, store=store, data=data, objects=objects, prefix=prefix, log=log)
+    settings = settings_from(config, store=store, data=data, objects=objects, prefix=prefix, log=log, worker_metrics_port=metrics_port)
     set_up_logs(settings)
     try:
         asyncio.run(_work(app, settings, JobSettings(lease_seconds=lease), weights, limits, concurrency, drain, version))
@@ -95,7 +99,7 @@ async def _work(
             if opened is None:
                 typer.echo("Stopped before the store was available.")
                 return
-            queue, objects = opened
+            queue, objects, measured = opened
             workers = WorkerPool(
                 queue,
                 queues=queues,
@@ -111,12 +115,26 @@ async def _work(
             for worker in workers.workers:
                 typer.echo(f"{worker.worker_id} works on {', '.join(worker.queues)} of {format_setting(settings.store)}")
             exclude_loaded_modules()
-            with watching(settings.watchdog_seconds, workers.running):
+            with shown_metrics(settings, measured, workers), watching(settings.watchdog_seconds, workers.running):
                 await workers.run()
             stopping.cancel()
             for worker in workers.workers:
                 typer.echo(f"{worker.worker_id} has stopped")
     exit_soon()
+
+
+@contextmanager
+def shown_metrics(settings: "Settings", measured: "HostMetrics", workers: "WorkerPool") -> "Iterator[None]":
+    """Serve the metrics of a worker while it runs, if the settings have a port for them."""
+    from gateleg.host.metrics import serving_metrics
+
+    if settings.worker_metrics_port is None:
+        yield
+        return
+    address = settings.worker_metrics_host
+    with serving_metrics(measured, address, settings.worker_metrics_port, lambda: len(workers.running())) as port:
+        typer.echo(f"Metrics: http://{f'[{address}]' if ':' in address else address}:{port}/metrics")
+        yield
 
 
 async def _stop_when(stop: "asyncio.Event", workers: "WorkerPool") -> None:
@@ -125,7 +143,9 @@ async def _stop_when(stop: "asyncio.Event", workers: "WorkerPool") -> None:
 
 
 @asynccontextmanager
-async def _opened(app: str | None, settings: "Settings", rules: "JobSettings") -> "AsyncIterator[tuple[AsyncQueue, AsyncObjects | None]]":
+async def _opened(
+    app: str | None, settings: "Settings", rules: "JobSettings"
+) -> "AsyncIterator[tuple[AsyncQueue, AsyncObjects | None, HostMetrics]]":
     """The queue to work on. Applications get all resources of a host; plain handlers the store, and objects for long logs."""
     from gateleg.cli.installed import installed_applications, loaded
     from gateleg.cli.jobs.archive_sweep import log_objects
@@ -133,10 +153,11 @@ async def _opened(app: str | None, settings: "Settings", rules: "JobSettings") -
     from gateleg.host import Application
     from gateleg.host.change_consumers import consuming
     from gateleg.host.host import Host
+    from gateleg.host.metrics import HostMetrics
     from gateleg.host.queues import queue_rules
     from gateleg.jobs import AsyncQueue, Jobs
     from gateleg.jobs.tables import tables_named
-    from gateleg.store import AsyncStore
+    from gateleg.store import AsyncStore, Metrics
 
     found = None if app is None else loaded(app, "jobs")
     if found is None or isinstance(found, Application):
@@ -144,22 +165,25 @@ async def _opened(app: str | None, settings: "Settings", rules: "JobSettings") -
         # All tables of a host: those of other applications may have jobs of this one, such as those of an earlier release.
         further = brought_tables(settings, app)
         async with Host.open(settings, applications, rules=rules, tolerant=found is None, further=further) as host, consuming(host):
-            yield host.queue, host.objects
+            yield host.queue, host.objects, host.measured
         return
     handlers: Jobs | object = getattr(found, "jobs", found)
     if not isinstance(handlers, Jobs):
         fail(f"{app} is neither a gateleg.jobs.Jobs nor a gateleg.web.Application", MISUSED)
     if not handlers:
         fail(f"{app} has no job handlers. Decorate functions with its @jobs.handler(...), and import the modules that do", MISUSED)
-    async with AsyncStore.connect(settings.store, settings.prefix, table_names=settings.table_names) as store:
+    costs = Metrics()
+    measured = HostMetrics(costs.by_pattern)
+    async with AsyncStore.connect(settings.store, settings.prefix, table_names=settings.table_names, hooks=[costs]) as store:
         brought = [(names, await store.table_states(tables_named(names).all[0])) for names in brought_tables(settings, app)]
         existing = [names for names, states in brought if "MISSING" not in states.values()]
         queue = AsyncQueue(store, handlers, queue_rules(settings, rules), further=existing)
+        measured.observe(queue.context.jobs)
         await queue.ensure_tables()
         # By the name of the application: others that share the store have their own schedules.
         await queue.declare_schedules({str(app): handlers.schedules})
         async with log_objects(settings) as objects:
-            yield queue, objects
+            yield queue, objects, measured
 
 
 def _weights(text: str) -> dict[str, int]:

@@ -112,6 +112,7 @@ async def _work(task: WorkerTask) -> None:
     from gateleg import __version__
     from gateleg.cli.installed import installed_applications
     from gateleg.cli.shutdown import watching
+    from gateleg.cli.worker import shown_metrics
     from gateleg.host.change_consumers import consuming
     from gateleg.host.host import Host
     from gateleg.host.logs import set_up_logs
@@ -142,7 +143,7 @@ async def _work(task: WorkerTask) -> None:
         ending = asyncio.create_task(_until_end(reader, stop))
         exclude_loaded_modules()
         if host.queue.context.jobs:
-            with watching(settings.watchdog_seconds, workers.running):
+            with shown_metrics(settings, host.measured, workers), watching(settings.watchdog_seconds, workers.running):
                 await workers.run()
             ending.cancel()
         else:

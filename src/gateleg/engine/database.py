@@ -63,6 +63,8 @@ class Database:
         self._local = threading.local()
         #: All open connections; that of a finished thread disappears with it.
         self._connections: weakref.WeakSet[DatabaseConnection] = weakref.WeakSet()
+        #: how many writes of this object have been committed; `PRAGMA data_version` counts those of other connections only
+        self.commits = 0
         self._group: WriteGroup | None = None
         self._group_connection: DatabaseConnection | None = None
         #: An in-memory database has one connection for all threads, guarded by a lock.
@@ -333,6 +335,7 @@ class WriteTransaction:
             if kind is None:
                 if not self._grouped:
                     _commit(self._connection)
+                    self._database.commits += 1
                 elif self._savepoint:
                     self._connection.execute("RELEASE step")
         except apsw.Error as failed:
@@ -393,6 +396,7 @@ class WriteGroup:
             with self._database._shared_lock:
                 _require_transaction(self._connection)
                 _commit(self._connection)
+                self._database.commits += 1
         except BaseException as error:
             self._roll_back_changes()
             raise translate(error) from error

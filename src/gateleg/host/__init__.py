@@ -21,6 +21,7 @@ from gateleg.host.application import (
     Found,
     Listener,
     OfferedTool,
+    SearchHit,
     Surface,
     Tile,
 )
@@ -43,6 +44,7 @@ __all__ = [
     "Refusal",
     "Resources",
     "Role",
+    "SearchHit",
     "Surface",
     "Tile",
     "submitted_by",

@@ -43,6 +43,7 @@ RESERVED = frozenset(
     {"api", "audit", "docs", "events", "health", "jobs", "keys", "metrics", "objects", "openapi.json", "ready", "search", "session"}
     | {"settings", "signin", "signout", "tables", "graphql", "dynamodb", "mcp", "apps", "models", "secrets", "uploads", "webhooks"}
     | {"up", "migrate", "migrations", "streams", "serve", "engine", "worker", "token", "config", "doctor", "new", "tenant"}
+    | {"oidc", "sessions"}
 )
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
 
@@ -105,7 +106,7 @@ class Application:
     #: its latest results that the principal may see, newest first; the overview shows some of them
     tiles: Callable[[Resources[Any], Principal], Awaitable[Sequence[Tile]]] | None = None
     #: searches it for a text; the results contain only what the principal may see, best first
-    search: Callable[[Resources[Any], Principal, str], Awaitable[Sequence[Found]]] | None = None
+    search: Callable[[Resources[Any], Principal, str], Awaitable[Sequence[SearchHit]]] | None = None
     #: what agents may do with it
     tools: Callable[[Resources[Any]], Sequence[AgentTool]] | None = None
     #: its checks in `gateleg doctor`
@@ -115,7 +116,7 @@ class Application:
     #: whether a member who sees a job may cancel and retry it; without it, members may do so with jobs that they submitted
     changes_job: Callable[[Resources[Any], Principal, Job | ArchivedJob], Awaitable[bool]] | None = None
     #: the thing that a job works on, with its title and page; None if the principal may not see it
-    job_subject: Callable[[Resources[Any], Principal, Job | ArchivedJob], Awaitable[Found | None]] | None = None
+    job_subject: Callable[[Resources[Any], Principal, Job | ArchivedJob], Awaitable[SearchHit | None]] | None = None
     #: loads demo data; called at every start with `--demo`, so it must be idempotent
     demo: Callable[[Resources[Any]], Awaitable[None]] | None = None
 
@@ -272,6 +273,8 @@ class Surface:
     role: Role = Role.MEMBER
     #: maximum bytes of a request body; by default the setting `body_limit`
     body_limit: int | None = None
+    #: whether the first message of a websocket may name the caller: `Authorization` in the payload of GraphQL's `connection_init`
+    connection_init: bool = False
     #: whether `path` itself is a page: browsers that are not signed in are redirected to the sign-in page, programs get 401
     page: bool = False
 
@@ -329,8 +332,8 @@ class Tile:
 
 
 @dataclass(frozen=True)
-class Found:
-    """A search result and the page that shows it."""
+class SearchHit:
+    """Something that a search found, and the page that shows it."""
 
     title: str
     href: str
@@ -339,6 +342,14 @@ class Found:
     about: str = ""
     #: a Material icon; by default the application's
     icon: str | None = None
+    #: the application that found it, which the host fills in; empty for what the host itself found
+    application: str = ""
+    #: whether the text names exactly this: an id, a whole key, or a unique name. For the host only
+    exact: bool = False
+
+
+#: The older name of `SearchHit`, which applications import.
+Found = SearchHit
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """API keys: created, shown once, verified by a digest, and revoked at once.
 
-Sessions of the console: started with a key or the local token, kept in a cookie, stored as a digest only.
-
 Local access: while a host has no keys, a direct caller on this machine who presents its token is admin.
 
 An address proves nothing: through a proxy or a forwarded port, requests of others come from this machine. The token is derived from the
@@ -26,9 +24,9 @@ from pydantic import ValidationError
 from gateleg.errors import problem_message
 from gateleg.host.errors import ApiKeyMissing, BadKey, ForeignHost, KeyExpired, KeyRefused, KeyRevoked, NotSignedIn
 from gateleg.host.principal import LOCAL, Principal, Role
-from gateleg.host.tables import ApiKey, Session
+from gateleg.host.tables import ApiKey
 from gateleg.net import is_loopback
-from gateleg.store import ConditionFailed, NotFound, StoreError
+from gateleg.store import NotFound, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -36,17 +34,15 @@ if TYPE_CHECKING:
     from starlette.datastructures import Headers
     from starlette.types import Scope
 
-    from gateleg.host.settings import Settings
     from gateleg.net import Secret
     from gateleg.store import AsyncStore, Page
 
 __all__ = [
-    "COOKIE",
+    "CACHE_SECONDS",
     "LOCAL_ID",
     "LOCAL_PREFIX",
     "ROLE_WORDS",
     "NewKey",
-    "NewSession",
     "RoleWord",
     "check_direct",
     "check_usable",
@@ -240,119 +236,6 @@ class Keys:
     def _forget(self, key_id: str) -> None:
         self._read.pop(key_id, None)
         self._some = None
-
-
-COOKIE = "gateleg_session"
-#: The prefix in place of a key id for sessions that were started with the host's token; its digest follows.
-_LOCAL = "local:"
-#: How often the last use of a session is recorded.
-_SESSION_USE_NOTED_EVERY = timedelta(minutes=1)
-
-
-@dataclass(frozen=True)
-class NewSession:
-    """A session that was just started. `cookie` is the value for the browser."""
-
-    session: Session
-    principal: Principal
-    cookie: str = field(repr=False)
-
-
-class Sessions:
-    """The sessions of a host, in its store."""
-
-    def __init__(self, store: AsyncStore, keys: Keys, secret: Secret, settings: Settings) -> None:
-        self._store = store
-        self._keys = keys
-        self._secret = secret
-        self._longest = timedelta(hours=settings.session_hours)
-        self._idle = timedelta(minutes=settings.idle_minutes)
-        self._local_id = _LOCAL + digest_of(token_from(secret))[:16]
-        self._read: dict[str, tuple[float, Session | None]] = {}
-
-    async def begin(self, token: str) -> NewSession:
-        """Sign in with a key."""
-        principal = await self._keys.recognise(token)
-        assert principal.key_id is not None
-        return await self._begun(principal, principal.key_id)
-
-    async def begin_local(self) -> NewSession:
-        """Sign in with the host's token, which the caller has verified."""
-        return await self._begun(LOCAL, self._local_id)
-
-    async def _begun(self, principal: Principal, key_id: str) -> NewSession:
-        now = self._store.setup.now()
-        cookie = secrets.token_urlsafe(32)
-        session = Session(
-            digest=digest_of(cookie),
-            key_id=key_id,
-            created_at=now,
-            seen_at=now,
-            ends_at=now + self._longest,
-            expires_at=now + self._longest,
-        )
-        return NewSession(await self._store.create(session), principal, cookie)
-
-    async def recognise(self, cookie: str) -> Principal:
-        """The principal of a session cookie. Raises `NotSignedIn`, also if its key is no longer valid."""
-        session = await self._found(digest_of(cookie))
-        now = self._store.setup.now()
-        if session is None or session.ends_at <= now or now - session.seen_at > self._idle:
-            raise NotSignedIn("The session has expired.", fix="Sign in again.")
-        if session.key_id.startswith(_LOCAL):
-            return await self._recognise_local(session)
-        key = await self._keys.read(session.key_id)
-        if key is None or (key.sessions_from is not None and session.created_at <= key.sessions_from):
-            raise NotSignedIn("The session has expired.", fix="Sign in again.")
-        check_usable(key, now)
-        await self._note_use(session)
-        return principal_of(key)
-
-    async def _recognise_local(self, session: Session) -> Principal:
-        """The principal of a session that was started with the token. The first key ends such sessions, and so does a new secret."""
-        if session.key_id != self._local_id or await self._keys.exist():
-            raise NotSignedIn("The session has expired.", fix="Sign in again.")
-        await self._note_use(session)
-        return LOCAL
-
-    async def end(self, cookie: str) -> None:
-        """Sign out."""
-        digest = digest_of(cookie)
-        await self._store.delete(Session.key(digest=digest))
-        self._read.pop(digest, None)
-
-    def csrf_token(self, cookie: str) -> str:
-        """The token that pages of the host send with a write, and pages of other sites cannot know."""
-        return self._secret.sign("csrf", digest_of(cookie))
-
-    def csrf_fits(self, cookie: str, token: str) -> bool:
-        """Whether a CSRF token belongs to a session."""
-        return self._secret.verify("csrf", digest_of(cookie), token)
-
-    async def _found(self, digest: str) -> Session | None:
-        ticks = self._store.setup.ticks()
-        known = self._read.get(digest)
-        if known is not None and ticks - known[0] < CACHE_SECONDS:
-            return known[1]
-        if len(self._read) > 10_000:
-            self._read.clear()
-        session = await self._store.find(Session, digest=digest, consistent=True)
-        self._read[digest] = (ticks, session)
-        return session
-
-    async def _note_use(self, session: Session) -> None:
-        now = self._store.setup.now()
-        if now - session.seen_at < min(_SESSION_USE_NOTED_EVERY, self._idle / 2):
-            return
-        try:
-            changed = await self._store.patch(Session.key(digest=session.digest), Session.seen_at.set(now))
-        except ConditionFailed:
-            return
-        except StoreError as error:
-            # A store that accepts no writes, because the disk is full, can still be read.
-            _log.warning("could not record the use of a session: %s", error)
-            return
-        self._read[session.digest] = (self._store.setup.ticks(), changed)
 
 
 #: The prefix of the token, which distinguishes it from keys.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shutil
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     from gateleg.ai import AiError
     from gateleg.host.host import Host
+    from gateleg.host.openid import Metadata, OpenIdSettings
+    from gateleg.host.openid_provider import OpenIdProvider
     from gateleg.jobs.queue_context import UnreadableJob
     from gateleg.jobs.tables import WorkerRecord
 
@@ -86,6 +89,7 @@ def kit_checks(host: Host) -> list[Check]:
         Check("jobs", lambda: _jobs(host)),
         Check("job tables", lambda: _job_tables(host)),
         Check("models", lambda: _models(host)),
+        *([] if host.openid is None else [Check("sign-in", partial(_sign_in, host, host.openid))]),
     ]
 
 
@@ -212,6 +216,26 @@ def models_result(problems: Sequence[AiError]) -> CheckResult:
     return CheckResult(
         "warning", " ".join(problem.message for problem in problems), fix=" ".join(dict.fromkeys(str(problem.fix) for problem in problems))
     )
+
+
+async def _sign_in(host: Host, provider: OpenIdProvider) -> CheckResult:
+    return sign_in_result(provider.settings, *await provider.examine(), url=host.settings.url)
+
+
+def sign_in_result(settings: OpenIdSettings, metadata: Metadata, keys: int, *, url: str | None) -> CheckResult:
+    """Whether what a provider says of itself fits the settings."""
+    message = f"{settings.issuer} answers, with {keys} usable {'key' if keys == 1 else 'keys'}"
+    back = f"{url or 'the address of this host'}/signin/openid/callback"
+    if metadata.signing_algorithms and not set(metadata.signing_algorithms) & set(settings.algorithms):
+        offered = ", ".join(metadata.signing_algorithms)[:200]
+        return CheckResult("failed", f"{message}, but signs with {offered} only", fix="Set `algorithms` of [oidc] to one of these.")
+    if metadata.challenge_methods is not None and "S256" not in metadata.challenge_methods:
+        return CheckResult(
+            "warning", f"{message}, but does not know PKCE with S256", fix="Allow PKCE for this client, if the provider can."
+        )
+    if settings.userinfo and metadata.userinfo_endpoint is None:
+        return CheckResult("failed", f"{message}, but has no userinfo endpoint", fix="Set `userinfo` of [oidc] to false.")
+    return CheckResult("ok", f"{message}; it must allow {back}")
 
 
 async def _clock(host: Host) -> CheckResult:

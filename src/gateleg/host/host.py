@@ -17,23 +17,27 @@ from gateleg.host.actions.declared import declared_actions
 from gateleg.host.application import Application, check_applications, check_made, tenant_check
 from gateleg.host.audit import Audit
 from gateleg.host.change_consumers import stream_jobs
-from gateleg.host.credentials import Keys, LocalAccess, Sessions
+from gateleg.host.credentials import Keys, LocalAccess
 from gateleg.host.host_secret import SecretMissing
 from gateleg.host.lifespans import run_in_own_task
 from gateleg.host.live import Hub
+from gateleg.host.metrics import HostMetrics
 from gateleg.host.migrations import check_deployed_keys, check_migrations, jobs_for_migrations, store_for, tables_for_migrations
+from gateleg.host.openid import OpenIdSettings
 from gateleg.host.principal import Role
-from gateleg.host.queues import QueueStatsCache, factory_of, further_tables, queue_rules, queue_tables_of
+from gateleg.host.queues import QueueStatsCache, RecentJobs, factory_of, further_tables, queue_rules, queue_tables_of
 from gateleg.host.resources import Resources
-from gateleg.host.search import Hit, ToolCatalog, job_subject, search_applications
+from gateleg.host.search import SearchResults, ToolCatalog, job_subject, search
 from gateleg.host.secrets import HOST, SecretNotFound, Secrets
 from gateleg.host.sections import NoSettings
+from gateleg.host.sessions import Sessions
 from gateleg.host.settings import BadSettings, ObjectStore, format_setting
 from gateleg.host.tables import TABLES as WEB_TABLES
 from gateleg.host.webhooks import Webhooks, webhook_jobs
 from gateleg.jobs import AsyncQueue, Jobs
+from gateleg.jobs.change_feed import ChangeFeed
 from gateleg.jobs.table_streams import stream_table
-from gateleg.net import Secret
+from gateleg.net import Secret, is_loopback
 from gateleg.net.http import GuardedClient
 from gateleg.objects import S3Objects, ThreadedObjects, open_objects, parse_objects_address
 from gateleg.private_files import make_folder, warn_of_exposure
@@ -46,7 +50,8 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
     from gateleg.host.actions import Action
-    from gateleg.host.application import Found, OfferedTool
+    from gateleg.host.application import OfferedTool, SearchHit
+    from gateleg.host.openid_provider import OpenIdProvider
     from gateleg.host.principal import Principal
     from gateleg.host.settings import Settings
     from gateleg.jobs import Job, QueueSettings
@@ -81,10 +86,14 @@ class Host:
     audit: Audit
     #: the host's own secrets; `secrets.of(name)` has those of an application
     secrets: Secrets
+    #: the metrics of this process, in which applications register their own
+    measured: HostMetrics
     #: cost of store requests, by access pattern
     costs: Metrics
     #: statistics of all queues, cached and shared by all callers
     queue_stats: QueueStatsCache
+    #: the newest jobs, cached and shared by all searches
+    recent_jobs: RecentJobs
     #: live events for server-sent event streams and the console
     events: Hub
     #: the object stores of the setting `object_stores`, by name
@@ -95,6 +104,8 @@ class Host:
     outgoing: GuardedClient
     #: the resources of each application, by its name
     resources: Mapping[str, Resources[Any]]
+    #: the provider with which people sign in; None if the settings name none
+    openid: OpenIdProvider | None = None
     #: the error of each application that failed, by its name; None if the host is not tolerant and raises instead
     failed_applications: dict[str, str] | None = None
     #: the actions that each started application declares, by its name
@@ -130,11 +141,11 @@ class Host:
         """The agent tools that a principal may use, of all applications."""
         return self.tool_catalog(principal)
 
-    async def search(self, principal: Principal, text: str) -> list[Hit]:
-        """Search all applications; the hits contain only what the principal may see."""
-        return await search_applications(self.applications_with_resources, principal, text)
+    async def search(self, principal: Principal, text: str) -> SearchResults:
+        """Search jobs, names, settings, items, objects and all applications; the hits contain only what the principal may see."""
+        return await search(self, principal, text)
 
-    async def subject_of(self, principal: Principal, job: Job | ArchivedJob) -> Found | None:
+    async def subject_of(self, principal: Principal, job: Job | ArchivedJob) -> SearchHit | None:
         """The thing that a job works on, with its title and page, if the application provides it."""
         handler = self.queue.context.jobs.find(job.job_type)
         return await job_subject(self.applications_with_resources, principal, job, None if handler is None else handler.application)
@@ -189,11 +200,13 @@ class Host:
         settings = settings.naming_tables(installed)
         sections = _load_sections(settings, installed)
         model_settings = settings.section("models", ModelSettings)
+        openid = _load_openid(settings)
         if not visiting:
             make_folder(settings.data)
         if settings.data.is_dir():
             warn_of_exposure(settings.data)
         secret, costs = _passing_secret(settings) if visiting else settings.load_secret(), Metrics()
+        measured = HostMetrics(costs.by_pattern)
         async with AsyncExitStack() as closing:
             sync_objects, stores = open_main_objects(settings, secret), open_further_objects(settings, secret)
             objects = cast("AsyncObjects", ThreadedObjects(sync_objects))
@@ -209,14 +222,16 @@ class Host:
                 ticks=ticks,
             )
             closing.push_async_callback(store.close)
-            secrets, events = Secrets(store, secret, HOST), Hub()
+            secrets, events = Secrets(store, secret, HOST), Hub(ChangeFeed(store.transport, own=True))
             models = AsyncModels(model_settings.with_keys(await _load_model_keys(model_settings, secrets)), store=store)
             closing.push_async_callback(models.close)
             closing.push_async_callback(events.close)
             store_with_timeout = store.within(_AUTHENTICATION_TIMEOUT_SECONDS)
-            keys = Keys(store_with_timeout, tenant_check(zip(installed, sections, strict=True)))
+            check_tenant = tenant_check(zip(installed, sections, strict=True))
+            keys = Keys(store_with_timeout, check_tenant)
             brought = further_tables(installed) if further is None else further
             queue = AsyncQueue(store, Jobs(), queue_rules(settings, rules), further=brought)
+            measured.observe(queue.context.jobs)
             host = cls(
                 settings=settings,
                 store=store,
@@ -226,17 +241,20 @@ class Host:
                 applications=installed,
                 secret=secret,
                 keys=keys,
-                sessions=Sessions(store_with_timeout, keys, secret, settings),
+                sessions=Sessions(store_with_timeout, keys, secret, settings, openid),
                 local=LocalAccess(keys, secret),
                 audit=Audit(store, days=settings.audit_days),
                 secrets=secrets,
+                measured=measured,
                 costs=costs,
                 queue_stats=QueueStatsCache(queue),
+                recent_jobs=RecentJobs(queue),
                 events=events,
                 stores=stores,
                 models=models,
                 outgoing=GuardedClient(settings.guard(), seconds=settings.outgoing_seconds, limit=settings.outgoing_limit),
                 resources={},
+                openid=_open_provider(openid, settings, secrets, store, check_tenant),
                 failed_applications={} if tolerant else None,
             )
             closing.push_async_callback(host.audit.close)
@@ -266,6 +284,7 @@ class Host:
             settings=settings,
             models=self.models.billed_to(Account(name)),
             events=self.events,
+            measured=self.measured,
             audit=self.audit,
             secrets=self.secrets.of(name),
             outgoing=self.outgoing,
@@ -340,6 +359,27 @@ def _load_sections(settings: Settings, applications: Iterable[Application]) -> l
     return found
 
 
+def _load_openid(settings: Settings) -> OpenIdSettings | None:
+    """How people sign in; None if they cannot. Raises `BadSettings`."""
+    openid = settings.section("oidc", OpenIdSettings)
+    if openid.issuer is None:
+        return None
+    if settings.url is None and not is_loopback(settings.host):
+        raise BadSettings(["url is not set, but [oidc] needs it: the provider sends people back to this address"])
+    return openid
+
+
+def _open_provider(
+    openid: OpenIdSettings | None, settings: Settings, secrets: Secrets, store: AsyncStore, check_tenant: Callable[[str], None]
+) -> OpenIdProvider | None:
+    """The provider with which people sign in. Its module loads authlib, which most hosts do not need."""
+    if openid is None:
+        return None
+    from gateleg.host.openid_provider import open_provider
+
+    return open_provider(openid, settings, secrets, now=store.setup.now, ticks=store.setup.ticks, check_tenant=check_tenant)
+
+
 async def _load_model_keys(settings: ModelSettings, secrets: Secrets) -> dict[str, str]:
     """The API keys of model providers that are stored as secrets. A missing key is an error of the first call that needs it."""
     found: dict[str, str] = {}
@@ -373,7 +413,8 @@ def settings_only_resources(application: Application, settings: Settings) -> Res
     """Resources with only the settings of an application: enough to list its job types and routes, not to run them."""
     own = settings.section(application.name, application.settings or NoSettings)
     absent: dict[str, Any] = dict.fromkeys(one.name for one in fields(Resources) if one.init)
-    return Resources(**{**absent, "application": application.name, "settings": own, "host_data": settings.data, "state": {}})
+    present = {"application": application.name, "settings": own, "host_data": settings.data, "measured": HostMetrics(), "state": {}}
+    return Resources(**{**absent, **present})
 
 
 def describe_store(store: str) -> str:

@@ -13,6 +13,8 @@ from gateleg.private_files import FILE_MODE, make_folder, warn_of_exposure
 if TYPE_CHECKING:
     from pathlib import Path
 
+__all__ = ["SHORTEST", "given_secret", "kept_secret", "read_secret"]
+
 SECRET_FILE = "secret"
 _BYTES = 32
 #: Shorter secrets can be guessed.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gateleg.host.actions.jobs import actions_of_members
 from gateleg.host.errors import NotAllowed, Unknown
 from gateleg.host.principal import Role
+from gateleg.host.queues import sees_job, submitted
 from gateleg.jobs import JobMissing, JobUnreadable
 from gateleg.store import Page
 
@@ -45,24 +46,14 @@ class MemberJobs:
 
     async def sees(self, job: Job | ArchivedJob) -> bool:
         """Whether the caller may see a job."""
-        if job.job_type not in self.job_types:
-            return False
-        if self.principal.may(Role.VIEWER):
-            return True
-        if job.tenant is not None and job.tenant != self.principal.tenant:
-            return False
-        rule = self.application.sees_job
-        return self._owns(job) if rule is None else await rule(self.resources, self.principal, job)
+        return job.job_type in self.job_types and await sees_job(self.application, self.resources, self.principal, job)
 
     async def may_change(self, job: Job | ArchivedJob) -> bool:
         """Whether the caller may cancel and retry a job that they see."""
         if self.principal.may(Role.OPERATOR):
             return True
         rule = self.application.changes_job
-        return self._owns(job) if rule is None else await rule(self.resources, self.principal, job)
-
-    def _owns(self, job: Job | ArchivedJob) -> bool:
-        return job.created_by == self.principal.name and job.tenant == self.principal.tenant
+        return submitted(self.principal, job) if rule is None else await rule(self.resources, self.principal, job)
 
     async def get(self, job_id: UUID) -> Job | ArchivedJob:
         """A job, in the queue or in the archive."""

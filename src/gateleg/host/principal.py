@@ -23,6 +23,9 @@ HOST = "host"
 #: Who manages secrets and webhooks beside admins of the host.
 MANAGERS = "admins of a tenant, for their own tenant"
 
+#: Before the digest that identifies a person who signed in by OpenID Connect, in the place of a key's id.
+PERSON_PREFIX = "openid:"
+
 
 class Role(IntEnum):
     """The permissions of a caller in the kit. Each role includes the roles below it."""
@@ -50,13 +53,18 @@ class Principal:
     role: Role
     groups: frozenset[str] = frozenset()
     tenant: str | None = None
-    #: the id of the caller's API key; None with the host's token, while no key exists
+    #: the id of the caller's API key, or of a person who signed in by OpenID Connect; None with the host's token, while no key exists
     key_id: str | None = None
 
     @property
     def owner(self) -> str:
         """The caller as the owner of stored items: tenant and name, each quoted, because names are unique only within a tenant."""
         return f"{quote(self.tenant or '', safe='')}/{quote(self.name, safe='')}"
+
+    @property
+    def is_person(self) -> bool:
+        """Whether the caller signed in by OpenID Connect, instead of with a key."""
+        return self.key_id is not None and self.key_id.startswith(PERSON_PREFIX)
 
     def may(self, role: Role) -> bool:
         """Whether the caller has this role or a higher one."""

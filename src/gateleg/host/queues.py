@@ -1,6 +1,8 @@
 """The rules of a host's queue that depend on its settings, and the tables that its applications bring for it.
 
-The statistics of all queues, cached briefly and shared by all callers.
+The statistics of all queues, and the newest jobs, cached briefly and shared by all callers.
+
+Which jobs a caller may see.
 
 Which handlers a process can create again: those of applications whose parts can be imported.
 """
@@ -9,11 +11,12 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from gateleg.host.application import Application, BadApplication, check_made
+from gateleg.host.principal import Role
 from gateleg.jobs import Jobs, JobStatus, QueueSettings, TableNames
 from gateleg.jobs.handlers import JobsFactory
 from gateleg.jobs.queue_context import QUEUE_NAME
@@ -22,12 +25,15 @@ from gateleg.jobs.tables import PLAIN
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from gateleg.host.principal import Principal
+    from gateleg.host.resources import Resources
     from gateleg.host.settings import Settings
-    from gateleg.jobs import AsyncQueue
+    from gateleg.jobs import AsyncQueue, Job
     from gateleg.jobs.monitor import QueueStats
     from gateleg.jobs.queue_context import UnreadableJob
+    from gateleg.jobs.tables import ArchivedJob
 
-__all__ = ["MAX_AGE_SECONDS", "WINDOW_MINUTES", "factory_of"]
+__all__ = ["MAX_AGE_SECONDS", "WINDOW_MINUTES", "factory_of", "sees_job", "submitted"]
 
 
 def queue_tables_of(application: Application) -> TableNames | None:
@@ -70,6 +76,16 @@ WINDOW_MINUTES = 15
 _REUSE_FACTOR = 10.0
 
 
+@dataclass(frozen=True)
+class _StatsRead:
+    """Statistics, when they were read, how long that took, and the version of the store before."""
+
+    at: float
+    took: float
+    commits: object | None
+    stats: tuple[QueueStats, ...]
+
+
 class QueueStatsCache:
     """Reads the statistics of all queues, at most once per `MAX_AGE_SECONDS` for any number of callers."""
 
@@ -77,7 +93,7 @@ class QueueStatsCache:
         self._queue = queue
         self._lock = asyncio.Lock()
         self._set_aside: tuple[float, tuple[UnreadableJob, ...]] | None = None
-        self._read: tuple[float, float, tuple[QueueStats, ...]] | None = None
+        self._read: _StatsRead | None = None
 
     async def set_aside(self, max_age: float = MAX_AGE_SECONDS) -> tuple[UnreadableJob, ...]:
         """The items of the job table that are not valid jobs."""
@@ -91,11 +107,55 @@ class QueueStatsCache:
         """The statistics of every known queue over the last `WINDOW_MINUTES`."""
         ticks = self._queue.store.setup.ticks
         async with self._lock:
-            if self._read is None or ticks() - self._read[0] >= max(max_age, self._read[1] * _REUSE_FACTOR):
-                began = ticks()
+            began, commits = ticks(), self._queue.changes.commits()
+            if self._read is None or not self._is_recent(self._read, began, commits, max_age):
                 found = tuple([await self._queue.stats(name, minutes=WINDOW_MINUTES) for name in await self._queue.queue_names()])
-                self._read = (ticks(), ticks() - began, found)
-            return self._read[2]
+                self._read = _StatsRead(ticks(), ticks() - began, commits, found)
+            return self._read.stats
+
+    def _is_recent(self, read: _StatsRead, now: float, commits: object | None, max_age: float) -> bool:
+        age = now - read.at
+        # Where nothing was written since, only time has passed.
+        unchanged = commits is not None and commits == read.commits and age < MAX_AGE_SECONDS
+        return unchanged or age < max(max_age, read.took * _REUSE_FACTOR)
+
+
+#: How many of the newest jobs, and of the newest failed jobs, a search looks through.
+NEWEST_JOBS = 200
+
+
+class RecentJobs:
+    """The newest jobs and the newest failed ones, read at most once per `MAX_AGE_SECONDS` for any number of searches."""
+
+    def __init__(self, queue: AsyncQueue) -> None:
+        self._queue = queue
+        self._lock = asyncio.Lock()
+        self._read: tuple[float, tuple[Job, ...]] | None = None
+
+    async def read(self) -> tuple[Job, ...]:
+        """The jobs, each once, the newest first."""
+        ticks = self._queue.store.setup.ticks
+        async with self._lock:
+            if self._read is None or ticks() - self._read[0] >= MAX_AGE_SECONDS:
+                newest = await self._queue.jobs_page(limit=NEWEST_JOBS, internal=True)
+                failed = await self._queue.jobs_page(status=JobStatus.FAILED, limit=NEWEST_JOBS)
+                self._read = (ticks(), tuple({job.job_id: job for job in (*newest, *failed)}.values()))
+            return self._read[1]
+
+
+async def sees_job(application: Application, resources: Resources[Any], principal: Principal, job: Job | ArchivedJob) -> bool:
+    """Whether a principal may see a job of an application's types: viewers see all of them, members those that the application allows."""
+    if principal.may(Role.VIEWER):
+        return True
+    if job.tenant is not None and job.tenant != principal.tenant:
+        return False
+    rule = application.sees_job
+    return submitted(principal, job) if rule is None else await rule(resources, principal, job)
+
+
+def submitted(principal: Principal, job: Job | ArchivedJob) -> bool:
+    """Whether a principal has submitted a job."""
+    return job.created_by == principal.name and job.tenant == principal.tenant
 
 
 def factory_of(

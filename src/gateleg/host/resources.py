@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, Generic
 from typing_extensions import TypeVar
 
 from gateleg.host.errors import StoreNotConfigured
+from gateleg.host.metrics import HostMetrics
 from gateleg.private_files import make_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from prometheus_client.registry import CollectorRegistry
     from pydantic import BaseModel
 
     from gateleg.ai import AsyncModels
@@ -68,6 +70,8 @@ class Resources(Generic[S]):
     host_data: Path
     #: the agent tools of all applications that a principal may use
     tools_for: Callable[[Principal], Sequence[OfferedTool]]
+    #: the metrics of this process; `metrics` is their registry
+    measured: HostMetrics = field(default_factory=HostMetrics, repr=False)
     #: objects that the application's lifespan shares with its routes, pages and handlers
     state: dict[str, Any] = field(default_factory=dict, repr=False)
 
@@ -77,6 +81,11 @@ class Resources(Generic[S]):
             known = ", ".join(sorted(self.stores)) or "none"
             raise StoreNotConfigured(f"There is no object store named {name!r}; configured: {known}.")
         return self.stores[name]
+
+    @property
+    def metrics(self) -> CollectorRegistry:
+        """The registry of prometheus_client for the application's own metrics: `Counter("shop_orders", "...", registry=...)`."""
+        return self.measured.registry
 
     @property
     def data(self) -> Path:

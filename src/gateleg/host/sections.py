@@ -33,7 +33,7 @@ class RawSetting:
 
 
 #: Sections of the kit itself.
-KIT_SECTIONS = ("models",)
+KIT_SECTIONS = ("models", "oidc")
 #: Section by `section_key`, then field.
 Sections = dict[str, dict[str, RawSetting]]
 

@@ -10,14 +10,15 @@ import re
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_origin
+from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, SecretStr, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_core import to_jsonable_python
 
 from gateleg.errors import GatelegError, problem_message
 from gateleg.host.host_secret import SHORTEST, given_secret, kept_secret, read_secret
 from gateleg.host.sections import M, RawSetting, Sections, nearest, read_section, section_key, unknown_sections
-from gateleg.net import Guard
+from gateleg.net import Guard, is_loopback
 from gateleg.objects import parse_objects_address
 from gateleg.store.addresses import parse_address
 from gateleg.store.errors import BadAddress, without_credentials
@@ -30,10 +31,12 @@ if TYPE_CHECKING:
     from gateleg.model import Table
     from gateleg.net import Secret
 
-__all__ = ["DEFAULT", "FILE", "PREFIX", "BadSettings", "Settings", "format_setting", "load_settings"]
+__all__ = ["ANY_ORIGIN", "DEFAULT", "FILE", "PREFIX", "BadSettings", "Settings", "format_setting", "load_settings"]
 
 FILE = "gateleg.toml"
 PREFIX = "GATELEG_"
+#: In `cors_origins`, pages of any site.
+ANY_ORIGIN = "*"
 #: The origin of a setting that is not set.
 DEFAULT = "default"
 
@@ -117,6 +120,13 @@ class Settings(BaseModel):
     url: str | None = Field(default=None, description="URL that browsers use, if the host is behind a proxy")
     hosts: tuple[str, ...] = Field(default=(), description="accepted host names; all if none is set and a key exists")
     proxies: tuple[str, ...] = Field(default=(), description="addresses of proxies whose X-Forwarded headers are trusted")
+    cors_origins: tuple[str, ...] = Field(
+        default=(),
+        description="origins whose pages may call the APIs with a key or token, such as https://app.example.com; * for all",
+    )
+    cors_credentials: tuple[str, ...] = Field(
+        default=(), description="origins whose pages may also use the session of a browser; they need not be in cors_origins"
+    )
     secret: SecretStr | None = Field(
         default=None, description="signs sessions, links and cursors; created and stored in the data folder if not set"
     )
@@ -151,6 +161,14 @@ class Settings(BaseModel):
     signin_attempts: int = Field(default=10, ge=1, description="maximum failed sign-ins from one address in five minutes")
     session_hours: float = Field(default=168, gt=0, description="hours after which a session expires")
     idle_minutes: float = Field(default=720, gt=0, description="minutes after which an unused session expires")
+    worker_metrics_port: int | None = Field(
+        default=None, ge=0, le=65535, description="port on which a worker serves its metrics for Prometheus; 0 for a free one"
+    )
+    worker_metrics_host: str = Field(
+        default="127.0.0.1",
+        min_length=1,
+        description="address for the metrics of a worker; whoever reaches it reads them, without a key",
+    )
     outgoing_allow: tuple[str, ...] = Field(
         default=(),
         description="private hosts and networks that requests on behalf of tenants may reach: hooks.internal, "
@@ -187,6 +205,16 @@ class Settings(BaseModel):
     def _without_path(cls, value: str | None) -> str | None:
         if value is not None and not re.fullmatch(r"https?://[^/\s]+", value):
             raise ValueError("the URL must be like https://gateleg.example.com, with nothing after the name and the port")
+        return value
+
+    @field_validator("cors_origins", "cors_credentials")
+    @classmethod
+    def _exact(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        for origin in value:
+            if info.field_name == "cors_credentials":
+                _check_session_origin(origin)
+            elif origin != ANY_ORIGIN:
+                _check_origin(origin)
         return value
 
     @field_validator("outgoing_allow")
@@ -286,6 +314,27 @@ class Settings(BaseModel):
         for key, section in packed["sections"].items():
             settings._sections[key] = {name: RawSetting(**given) for name, given in section.items()}
         return settings
+
+
+_ORIGIN = re.compile(r"https?://([a-z0-9.-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?")
+
+
+def _check_origin(origin: str) -> None:
+    """Refuse what no browser sends as an origin: it is compared as it is."""
+    parts = urlsplit(origin) if _ORIGIN.fullmatch(origin) else None
+    if parts is None or not parts.hostname:
+        raise ValueError(f"{origin!r} is not an origin: write https://app.example.com, in lower case and without a path")
+    if origin.endswith({"https": ":443", "http": ":80"}[parts.scheme]):
+        raise ValueError(f"{origin!r} has the default port, which browsers leave out: write {origin.rpartition(':')[0]}")
+
+
+def _check_session_origin(origin: str) -> None:
+    """Refuse origins that anybody on the network could speak for."""
+    if origin == ANY_ORIGIN:
+        raise ValueError("* would let every site use the sessions of its visitors: name the origins")
+    _check_origin(origin)
+    if origin.startswith("http:") and not is_loopback(urlsplit(origin).hostname or ""):
+        raise ValueError(f"{origin!r} has no TLS: anybody on its network could use the sessions of its visitors")
 
 
 def _misnamed(table: str, name: str, variable: str, tables: Mapping[str, str]) -> str | None:

@@ -47,10 +47,17 @@ class ApiKey(Entity, table=access_table, tag="key"):
 
 
 class Session(Entity, table=access_table, tag="session"):
-    """A session of the console. Only a digest of its cookie is stored."""
+    """A session of a browser. Only a digest of its cookie is stored."""
 
     digest: Attr[str] = required(hidden=True)
+    #: of the key that it was started with; of a person who signed in by OpenID Connect, `openid:` and a digest
     key_id: Attr[str]
+    #: the name of its entry in the list of sessions; those of earlier releases are not listed
+    name: Attr[str | None] = field(None)
+    #: the person, as the settings made them of their claims when they signed in; of a key, its own values count
+    person: Attr[dict[str, Any] | None] = field(None)
+    #: the encrypted ID token, which names the person's session at the provider
+    id_token: Attr[str | None] = field(None, hidden=True)
     created_at: Attr[datetime]
     #: accurate to a minute
     seen_at: Attr[datetime]
@@ -58,6 +65,23 @@ class Session(Entity, table=access_table, tag="session"):
     expires_at: Attr[TTL]
 
     key = Key("SESSION#{digest}", "SESSION")
+
+
+class SessionEntry(Entity, table=access_table, tag="session-entry"):
+    """The entry of a session in the list of all, written and deleted together with it."""
+
+    key_id: Attr[str]
+    name: Attr[str]
+    digest: Attr[str] = required(hidden=True)
+    #: the browser, as it names itself
+    browser: Attr[str] = field("")
+    created_at: Attr[datetime]
+    ends_at: Attr[datetime]
+    expires_at: Attr[TTL]
+
+    key = Key("SESSIONS", "KEY#{key_id}#SESSION#{name}")
+    every = Pattern(title="All sessions, by the key or person that started them")
+    of_key = Pattern(by=("key_id",), title="The sessions of a key or person")
 
 
 class AuditEntry(Entity, table=audit_table):

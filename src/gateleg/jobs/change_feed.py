@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from gateleg.store.transports import AsyncTransport
     from gateleg.store.transports.embedded import GroupCommitTransport
 
+__all__ = ["ChangeFeed"]
+
 #: Seconds between two polls for those who follow a job: the shortest and the longest interval.
 _FOLLOWER_SECONDS = (0.015, 0.025)
 #: How much the longest interval grows with each listener: all of them read after a change.
@@ -27,31 +29,45 @@ _SECONDS_PER_LISTENER = 0.0007
 class _Listener:
     call: Callable[[], object]
     #: the last version of the store that it knows of
-    version: int
+    version: object
 
 
 class ChangeFeed:
     """Calls its listeners after another process has committed to the embedded store; never with a remote store.
 
-    `seconds` are the shortest and the longest interval between two polls. Each change doubles the interval, and a poll without one makes
-    it the shortest again, so that listeners do not read all the time while other processes write all the time.
+    With `own`, it also calls them after commits of this process. `seconds` are the shortest and the longest interval between two polls.
+    Each change doubles the interval, and a poll without one makes it the shortest again, so that listeners do not read all the time while
+    other processes write all the time.
     """
 
-    def __init__(self, transport: AsyncTransport, seconds: tuple[float, float] = _FOLLOWER_SECONDS) -> None:
+    def __init__(self, transport: AsyncTransport, seconds: tuple[float, float] = _FOLLOWER_SECONDS, *, own: bool = False) -> None:
         # Imported here because it needs the engine, which a program with a remote store does not load.
         from gateleg.store.transports.embedded import with_shared_commits
 
         self._transport = with_shared_commits(transport)
+        self._own = own
         self._listeners: dict[object, _Listener] = {}
         self._min_seconds, self._max_seconds = seconds
         self._poll_seconds = self._min_seconds
         self._timer: asyncio.TimerHandle | None = None
 
-    def version(self) -> int:
-        """The version of the store as it is now, for `listen`; 0 for a remote store."""
-        return 0 if self._transport is None else self._transport.changes()
+    @property
+    def hears_everything(self) -> bool:
+        """Whether no commit is missed, so that nobody has to poll besides: with `own` and an embedded store."""
+        return self._own and self._transport is not None
 
-    def listen(self, call: Callable[[], object], since: int | None = None) -> Callable[[], None]:
+    def version(self) -> object:
+        """The version of the store as it is now, for `listen`; 0 for a remote store."""
+        return 0 if self._transport is None else self._version(self._transport)
+
+    def commits(self) -> object | None:
+        """A version that changes with every commit of any process, this one's too; None for a remote store."""
+        return None if self._transport is None else self._transport.commits()
+
+    def _version(self, transport: GroupCommitTransport) -> object:
+        return transport.commits() if self._own else transport.changes()
+
+    def listen(self, call: Callable[[], object], since: object | None = None) -> Callable[[], None]:
         """Call a function in the running event loop after every change since a version, by default since now.
 
         Returns a function that ends this. Polling ends with the last listener.
@@ -81,7 +97,7 @@ class ChangeFeed:
         self._timer = get_running_loop().call_later(self._poll_seconds, self._poll, transport)
 
     def _poll(self, transport: GroupCommitTransport) -> None:
-        version = transport.changes()
+        version = self._version(transport)
         outdated = [listener for listener in self._listeners.values() if listener.version != version]
         if outdated:
             self._poll_seconds = min(2 * self._poll_seconds, self._max_seconds + _SECONDS_PER_LISTENER * len(self._listeners))

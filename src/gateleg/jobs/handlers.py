@@ -27,7 +27,7 @@ from gateleg.model.types import did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from gateleg.jobs.tables.job import TableNames
+    from gateleg.jobs.tables.job import Job, TableNames
     from gateleg.jobs.tasks import JobContext
 
 __all__ = ["DeclaredSchedule", "Handler", "Jobs", "JobsFactory", "ignored_names", "known_names"]
@@ -161,6 +161,12 @@ class Jobs:
         self._schedules: dict[str, DeclaredSchedule] = {}
         self.ready = Notifier()
         self.updates = Notifier()
+        #: called in a worker with each job whose attempt has ended there
+        self.attempt_listeners: list[Callable[[Job], object]] = []
+        #: what a handler's process has measured, as JSON values, which its worker gets when the handler has ended
+        self.measurements: Callable[[], Any] | None = None
+        #: called in a worker with what the process of a handler has measured
+        self.on_measurements: Callable[[Any], object] | None = None
 
     @overload
     def handler(

@@ -12,8 +12,8 @@ Declaring
         key = Key("{job_id}")
         waiting = Pattern("StatusCreatedIndex", title="Jobs in a status, oldest first")
 
-    An attribute with a default is `field(default)`, one with constraints only is `required(...)`. `Job.status` is an expression,
-    `job.status` a value. Mistakes in a declaration are raised at import as a `DeclarationError` that names the fix.
+An attribute with a default is `field(default)`, one with constraints only is `required(...)`. `Job.status` is an expression,
+`job.status` a value. Mistakes in a declaration are raised at import as a `DeclarationError` that names the fix.
 
 For stores: everything about an entity is in its `Spec`, `spec_of(Job)`
     spec.encode(job) -> item            the whole wire item, with derived keys, tag and schema number; JSON-ready

@@ -31,12 +31,14 @@ from gateleg.web.action_routes import routes_of
 from gateleg.web.api import ROUTERS, webhooks
 from gateleg.web.authentication import AuthenticationMiddleware
 from gateleg.web.bodies import BodyLimit, DeclaredLimit, declared_limits
+from gateleg.web.cors import Cors
 from gateleg.web.documents import document_routes
 from gateleg.web.dynamodb import dynamodb_routes
 from gateleg.web.envelope import error_response, status_of
 from gateleg.web.headers import console_policy
 from gateleg.web.limits import HostLimits
 from gateleg.web.member_jobs import member_job_routes
+from gateleg.web.openid_signin import openid_routes
 from gateleg.web.request_context import RequestContextMiddleware
 from gateleg.web.signin import signin_routes
 from gateleg.web.sse import event_routes
@@ -71,6 +73,7 @@ def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
     traffic = Traffic()
     limits = HostLimits(host.settings, host.store.setup.ticks)
     surfaces = Surfaces()
+    cors = Cors.of(host.settings, surfaces)
     bodies: list[DeclaredLimit] = []
 
     @asynccontextmanager
@@ -90,10 +93,10 @@ def create_app(host: Host, *, console: bool | None = None) -> FastAPI:
     app.state.traffic = traffic
     _handle_errors(app)
     # The middleware that is added last runs first.
-    app.add_middleware(AuthenticationMiddleware, host=host, limits=limits, surfaces=surfaces)
+    app.add_middleware(AuthenticationMiddleware, host=host, limits=limits, surfaces=surfaces, cors=cors)
     app.add_middleware(BodyLimit, settings=host.settings, declared=bodies)
-    app.add_middleware(RequestContextMiddleware, traffic=traffic, surfaces=surfaces, policy=console_policy(host.object_origins))
-    own = (signin_routes(host, limits), health.router, document_routes(), *ROUTERS, dynamodb_routes(host, limits))
+    app.add_middleware(RequestContextMiddleware, traffic=traffic, surfaces=surfaces, cors=cors, policy=console_policy(host.object_origins))
+    own = (signin_routes(host, limits), openid_routes(host), health.router, document_routes(), *ROUTERS, dynamodb_routes(host, limits))
     for router in (*own, webhooks.router, sse.router, object_routes.router):
         # These routers have full paths. `include_router` would build each route again, which dominates the startup time.
         app.router.routes.extend(router.routes)

@@ -16,22 +16,26 @@ from starlette.datastructures import Headers
 from starlette.requests import cookie_parser
 from starlette.responses import JSONResponse, RedirectResponse
 
-from gateleg.host.credentials import COOKIE, LOCAL_PREFIX, check_direct, host_name, token_needed
+from gateleg.host.credentials import LOCAL_PREFIX, check_direct, host_name, token_needed
 from gateleg.host.errors import ForeignHost, ForeignOrigin, NotAllowed, NotSignedIn, Refusal, StoreAway
+from gateleg.host.openid import ProviderAway, ProviderFault
 from gateleg.host.principal import LOCAL, Role, is_tenant_admin
+from gateleg.host.sessions import COOKIE
 from gateleg.net import is_loopback
 from gateleg.store import StoreError
 from gateleg.web.envelope import error_response
 from gateleg.web.headers import refusal_page, sent_path
+from gateleg.web.websockets import NOT_ALLOWED, NOT_SIGNED_IN, FirstMessage, init_protocol, run_websocket
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from starlette.responses import Response
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+    from starlette.types import ASGIApp, Receive, Scope, Send
 
     from gateleg.host.host import Host
     from gateleg.host.principal import Principal
+    from gateleg.web.cors import Cors
     from gateleg.web.limits import HostLimits
     from gateleg.web.surfaces import Surfaces
 
@@ -40,16 +44,18 @@ _log = logging.getLogger("gateleg.web")
 CSRF_HEADER = "x-csrf-token"
 _LIVENESS_PATH = "/health"
 #: Paths that need no authentication. Signed links to objects carry their own permission, which their route verifies.
-_PUBLIC_PATHS = frozenset({_LIVENESS_PATH, "/ready", "/signin", "/signout", "/favicon.ico"})
+_PUBLIC_PATHS = frozenset({_LIVENESS_PATH, "/ready", "/signin", "/signin/openid", "/signin/openid/callback", "/signout", "/favicon.ico"})
 _PUBLIC_PREFIXES = ("/objects/",)
 #: Paths for programs: an unauthenticated request gets 401 with the error envelope instead of a redirect to the sign-in page.
 _API_PREFIXES = ("/api/", "/events/", "/objects/", "/metrics", "/dynamodb", "/_nicegui")
 #: Requests of the console itself. They carry the id of their page, which another site cannot know, so they need no CSRF token.
 _CONSOLE_PREFIXES = ("/_nicegui",)
+#: The console page of one's own sessions.
+SESSIONS_PAGE = "/sessions"
 #: Assets and transport of console pages, open to members like the paths of applications.
-_MEMBER_PREFIXES = ("/_nicegui", "/_console/")
+_MEMBER_PREFIXES = ("/_nicegui", "/_console/", "/api/sessions/")
 #: Paths of the kit that members may use; each answers with what the caller may see.
-_MEMBER_PATHS = frozenset({"/api/session", "/api/models/usage", "/api/search", "/search", "/search/places"})
+_MEMBER_PATHS = frozenset({"/api/session", "/api/sessions", "/api/models/usage", "/api/search", "/search", "/search/places", SESSIONS_PAGE})
 #: The console page of tenant admins, and the paths that they may call.
 TENANT_PAGE = "/tenant"
 _TENANT_PREFIXES = ("/api/secrets/", "/api/webhooks/")
@@ -86,8 +92,9 @@ def api_key_from(headers: Headers) -> str | None:
 class AuthenticationMiddleware:
     """Authenticates each request and passes it on with its principal, or answers with an error."""
 
-    def __init__(self, app: ASGIApp, host: Host, limits: HostLimits, surfaces: Surfaces) -> None:
+    def __init__(self, app: ASGIApp, host: Host, limits: HostLimits, surfaces: Surfaces, cors: Cors) -> None:
         self.app = app
+        self._cors = cors
         self._surfaces = surfaces
         self._host = host
         self._limits = limits
@@ -108,27 +115,65 @@ class AuthenticationMiddleware:
         path = scope["path"]
         try:
             self._check_host(headers)
-            caller = await self._authenticate(scope, headers)
-            if caller is None and not _is_public(path) and not self._is_signed(scope, headers):
-                raise NotSignedIn
-            if caller is not None:
-                self._check_member(path, caller.principal)
-                self._check_origin(scope, headers, caller)
-                if not path.startswith(_CONSOLE_PREFIXES):
-                    self._limits.take_key(caller.principal)
+            if self._begins_with_credentials(scope, headers):
+                await self._run_after_first_message(scope, headers, receive, send)
+                return
+            caller = await self._admit(scope, headers)
         except Refusal as error:
             if path == "/" and isinstance(error, NotAllowed) and (home := self._first_page_for_members()):
                 await RedirectResponse(home, 303)(scope, receive, send)
                 return
             await self._refuse(error, scope, headers, receive, send)
             return
+        self._introduce(scope, headers, caller)
+        if scope["type"] == "websocket" and caller is not None:
+            await run_websocket(self.app, scope, receive, send, scope["state"]["is_still_authenticated"])
+        else:
+            await self.app(scope, receive, send)
+
+    async def _admit(self, scope: Scope, headers: Headers) -> Caller | None:
+        """The caller, who may use the path; None if anybody may. Raises `Refusal`."""
+        path = scope["path"]
+        caller = await self._authenticate(scope, headers)
+        if caller is None and not _is_public(path) and not self._is_signed(scope, headers):
+            raise NotSignedIn
+        if caller is not None:
+            self._check_member(path, caller.principal)
+            self._check_origin(scope, headers, caller)
+            if not path.startswith(_CONSOLE_PREFIXES):
+                self._limits.take_key(caller.principal)
+        return caller
+
+    def _introduce(self, scope: Scope, headers: Headers, caller: Caller | None) -> None:
+        """Tell the application who calls."""
         scope.setdefault("state", {})["principal"] = None if caller is None else caller.principal
         scope["state"]["session"] = None if caller is None else caller.cookie
         scope["state"]["is_still_authenticated"] = functools.partial(self._is_still_authenticated, scope, headers)
-        if scope["type"] == "websocket" and caller is not None:
-            await self._run_websocket(scope, headers, receive, send)
-        else:
-            await self.app(scope, receive, send)
+
+    def _begins_with_credentials(self, scope: Scope, headers: Headers) -> bool:
+        """Whether the first message of a websocket may say who calls. A header says it before."""
+        if scope["type"] != "websocket" or api_key_from(headers):
+            return False
+        route = self._surfaces.at(scope["path"])
+        return route is not None and route.surface.connection_init and init_protocol(scope.get("subprotocols", ())) is not None
+
+    async def _run_after_first_message(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+        """Run a websocket whose caller is named by its first message or, if that names nobody, by the cookie of a session."""
+        first = FirstMessage(scope, receive, send)
+        begun, authorization = await first.credentials()
+        try:
+            if not begun:
+                raise NotSignedIn("The first message must be connection_init, and come soon.")
+            if authorization is not None:
+                others = [(name, value) for name, value in headers.raw if name.lower() not in (b"cookie", b"authorization", b"x-api-key")]
+                headers = Headers(raw=[*others, (b"authorization", authorization.encode("utf-8", "replace"))])
+            caller = await self._admit(scope, headers)
+        except Refusal as error:
+            await first.close(_close_code(error), error.code)
+            return
+        first.accept()
+        self._introduce(scope, headers, caller)
+        await run_websocket(self.app, scope, first.receive, first.send, scope["state"]["is_still_authenticated"])
 
     def _is_signed(self, scope: Scope, headers: Headers) -> bool:
         """Whether a request of an AWS SDK is signed. The signature covers the body, so the route verifies it."""
@@ -160,7 +205,7 @@ class AuthenticationMiddleware:
             if caller is not None or await self._host.keys.exist():
                 return caller
             check_direct(scope, headers)
-        except (NotSignedIn, ForeignHost):
+        except (NotSignedIn, ForeignHost, ProviderAway, ProviderFault):
             if not is_public:
                 raise
             return None
@@ -169,10 +214,12 @@ class AuthenticationMiddleware:
         raise token_needed()
 
     async def _check_credentials(self, scope: Scope, headers: Headers) -> Caller | None:
-        """The caller of the API key, local token or session cookie; None without any. Raises `NotSignedIn` for invalid ones."""
+        """The caller of the API key, token or session cookie; None without any. Raises `NotSignedIn` for invalid ones."""
         if token := api_key_from(headers):
             if token.startswith(LOCAL_PREFIX):
                 return Caller(await self._host.local.recognise(token, scope, headers))
+            if self._host.openid is not None and token.count(".") == 2:
+                return Caller(await self._host.openid.recognise(token))
             return Caller(await self._host.keys.recognise(token))
         if cookie := cookie_parser(headers.get("cookie", "")).get(COOKIE):
             principal = await self._host.sessions.recognise(cookie)
@@ -197,9 +244,9 @@ class AuthenticationMiddleware:
         if caller.cookie is None or not changes or scope["path"].startswith(_PUBLIC_PREFIXES):
             return
         scheme = scope.get("scheme", "http").replace("ws", "http")
-        if not same_origin(headers, scheme, self._host.settings.url):
-            raise ForeignOrigin("The request comes from a page of another site.")
         path = scope["path"]
+        if not same_origin(headers, scheme, self._host.settings.url) and not self._cors.allows_session(path, headers.get("origin")):
+            raise ForeignOrigin("The request comes from a page of another site.")
         if scope["type"] == "websocket" or path.startswith(_CONSOLE_PREFIXES) or path in _PUBLIC_PATHS:
             # The forms of public pages carry the CSRF token in their body; their routes verify it.
             return
@@ -214,7 +261,7 @@ class AuthenticationMiddleware:
         """Answer with an error: programs get the JSON envelope, browsers a page or a redirect to the sign-in page."""
         if scope["type"] == "websocket":
             await receive()
-            await send({"type": "websocket.close", "code": 4401 if isinstance(error, NotSignedIn) else 4403, "reason": error.code})
+            await send({"type": "websocket.close", "code": _close_code(error), "reason": error.code})
         elif not _wants_page(scope, headers) or self._surfaces.is_for_programs(scope["path"]):
             await error_response(error)(scope, receive, send)
         elif isinstance(error, NotSignedIn):
@@ -234,31 +281,10 @@ class AuthenticationMiddleware:
         except Refusal:
             return False
 
-    async def _run_websocket(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
-        """Run a websocket, and close it at the first message after the caller's key is revoked or the session ends."""
-        closed = False
 
-        async def is_still_authenticated() -> bool:
-            nonlocal closed
-            if not closed:
-                closed = not await self._is_still_authenticated(scope, headers)
-                if closed:
-                    await send({"type": "websocket.close", "code": 4401, "reason": "signed out"})
-            return not closed
-
-        async def checked_receive() -> Message:
-            message = await receive()
-            if message["type"] == "websocket.receive" and not await is_still_authenticated():
-                return {"type": "websocket.disconnect", "code": 4401}
-            return message
-
-        async def checked_send(message: Message) -> None:
-            if message["type"] == "websocket.send" and not await is_still_authenticated():
-                return
-            if not closed:
-                await send(message)
-
-        await self.app(scope, checked_receive, checked_send)
+def _close_code(error: Refusal) -> int:
+    """The close code of a websocket that is refused."""
+    return NOT_SIGNED_IN if isinstance(error, NotSignedIn) else NOT_ALLOWED
 
 
 def is_member_path(path: str, applications: Iterable[str]) -> bool:

@@ -12,6 +12,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 
 from gateleg.host.errors import BadRequest, HeadTooLarge, TooManyConnections, TooSlow
 from gateleg.web.envelope import error_response
+from gateleg.web.websockets import MESSAGE_LIMIT
 
 if TYPE_CHECKING:
     import asyncio
@@ -315,10 +316,20 @@ class BoundedHttp(HttpToolsProtocol):
 
 
 class BoundedWebSocket(WebSocketsSansIOProtocol):
-    """uvicorn's websocket, which releases its slot at the end."""
+    """uvicorn's websocket, which releases its slot at the end, and lets the host limit the messages of somebody who is not known yet."""
 
     #: where the connection was counted, and under which address
     counted: tuple[Connections, str] | None = None
+
+    async def run_asgi(self) -> None:
+        """Run the application."""
+        extensions: dict[str, Any] = {**(self.scope.get("extensions") or {}), MESSAGE_LIMIT: self._limit_messages}
+        self.scope["extensions"] = extensions
+        await super().run_asgi()
+
+    def _limit_messages(self, size: int | None) -> None:
+        """Refuse larger messages; None for the server's own limit."""
+        self.conn.max_message_size = self.config.ws_max_size if size is None else size
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Release the slot of the connection."""

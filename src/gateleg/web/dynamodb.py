@@ -87,6 +87,8 @@ async def _credentials(call: Administering, request: Request) -> ProcessCredenti
         raise KeyNotShown("A session cannot get credentials.")
     if call.principal.key_id is None:
         return ProcessCredentials(AccessKeyId=LOCAL_ID, SecretAccessKey=call.host.local.token)
+    if call.principal.is_person:
+        raise KeyNotShown("People who signed in have no credentials for SDKs.", fix="Create a key of the role admin, and send that.")
     key = await call.host.keys.get(call.principal.key_id)
     return ProcessCredentials(AccessKeyId=key.key_id, SecretAccessKey=signing_secret(call.host, key))
 

@@ -1,18 +1,19 @@
 """`/health`, `/ready` and `/metrics`, for monitoring."""
 
+import asyncio
+
 from fastapi import APIRouter, Request
 from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, Field
 
 import gateleg
 from gateleg.host.errors import Refusal
-from gateleg.host.metrics import exposition
+from gateleg.host.metrics import exposed, host_families
 from gateleg.web.api.calls import Viewing, host_of
 
 router = APIRouter(tags=["Health"])
 #: Seconds for which a successful check is reused.
 _CACHE_SECONDS = 5.0
-_CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class Alive(BaseModel):
@@ -70,13 +71,11 @@ async def ready(request: Request) -> Ready:
 
 @router.get("/metrics", response_class=PlainTextResponse)
 async def metrics(call: Viewing, request: Request) -> PlainTextResponse:
-    """Requests, the store and the jobs, in the text format of Prometheus."""
+    """Requests, the store, the jobs and what applications count, in the text format of Prometheus, or as OpenMetrics if accepted."""
     host = call.host
-    lines = exposition(
-        request.app.state.traffic,
-        host.costs.by_pattern(),
-        await host.queue_stats.read(5.0),
-        await host.queue.workers(),
-        unreadable=len(await host.queue_stats.set_aside()),
-    )
-    return PlainTextResponse(lines, media_type=_CONTENT_TYPE)
+    stats, workers = await host.queue_stats.read(5.0), await host.queue.workers()
+    unreadable = len(await host.queue_stats.set_aside())
+    families = host_families(host.measured, request.app.state.traffic, stats, workers, unreadable=unreadable)
+    # In a thread: an application may have many series, and its gauges may be functions that take their time.
+    text, content_type = await asyncio.to_thread(exposed, request.headers.get("accept"), lambda: host.measured.bounded(families))
+    return PlainTextResponse(text, headers={"content-type": content_type, "vary": "accept"})

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
     from gateleg.host.metrics import Traffic
+    from gateleg.web.cors import Cors
     from gateleg.web.surfaces import Surfaces
 
 REQUEST_ID = "x-request-id"
@@ -47,8 +48,9 @@ def route_of(scope: Scope) -> str:
 class RequestContextMiddleware:
     """Adds a request id and security headers to every response, and logs and counts it."""
 
-    def __init__(self, app: ASGIApp, traffic: Traffic, surfaces: Surfaces, policy: str = CONSOLE_POLICY) -> None:
+    def __init__(self, app: ASGIApp, traffic: Traffic, surfaces: Surfaces, cors: Cors, policy: str = CONSOLE_POLICY) -> None:
         self.app = app
+        self._cors = cors
         self._policy = policy
         self._traffic = traffic
         self._surfaces = surfaces
@@ -67,6 +69,7 @@ class RequestContextMiddleware:
 
     async def _http(self, scope: Scope, receive: Receive, send: Send, request_id: str) -> None:
         status, started = 0, time.perf_counter()
+        sent = Headers(scope=scope)
 
         async def send_with_headers(message: Message) -> None:
             nonlocal status
@@ -74,6 +77,8 @@ class RequestContextMiddleware:
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
                 headers[REQUEST_ID] = request_id
+                for name, value in self._cors.response_headers(scope["path"], sent.get("origin"), headers).items():
+                    headers[name] = value
                 for_programs = self._surfaces.at(scope["path"]) is not None
                 secure = scope.get("scheme") == "https"
                 for name, value in security_headers(scope["path"], headers, secure, programs=for_programs, console=self._policy).items():
@@ -82,7 +87,7 @@ class RequestContextMiddleware:
 
         number = self._traffic.begun(f"{scope['method']} {sent_path(scope)} ({request_id})")
         try:
-            await self.app(scope, receive, send_with_headers)
+            await (self._cors.preflight(scope, sent) or self.app)(scope, receive, send_with_headers)
         except ClientDisconnect:
             # The client is gone, and nothing has failed.
             status = status or CLIENT_LEFT

@@ -3,7 +3,6 @@
 `/events/{application}/...`: the event streams that applications declare.
 """
 
-import asyncio
 import hashlib
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -20,7 +19,7 @@ from pydantic_core import to_jsonable_python
 from gateleg.host.application import Event, EventRoute, Listener
 from gateleg.host.host import Host
 from gateleg.host.job_views import JobDetail, LineView
-from gateleg.host.live import Follower, Hub
+from gateleg.host.live import Follower, Hub, Topic
 from gateleg.host.queues import MAX_AGE_SECONDS
 from gateleg.jobs import AsyncQueue, Update, follow_async
 from gateleg.jobs.monitor import QueueStats
@@ -35,6 +34,8 @@ __all__ = ["EventStream", "event", "stream_headers"]
 router = APIRouter(prefix="/events", tags=["Events"])
 #: After this time without events, a comment keeps the connection open.
 HEARTBEAT_SECONDS = 15.0
+#: Seconds after which the statistics are read again although no job has changed.
+_STATS_SECONDS = 10.0
 _EVENT_ID = re.compile(r"(\d{1,12})-(\d{1,12})-([0-9a-f]{16})")
 AccessCheck = Callable[[], Awaitable[bool]]
 
@@ -228,12 +229,13 @@ class StatsView(BaseModel):
 
 async def _stats(host: Host) -> AsyncIterator[StatsView]:
     before = ""
-    while True:
-        view = StatsView.of(await host.queue_stats.read())
+    # The figures are those of the last minutes, so they change by time too.
+    topic = Topic("stats", lambda: host.queue_stats.read(max_age=0.0), every=MAX_AGE_SECONDS, expires=_STATS_SECONDS)
+    async for found in host.events.updates(topic):
+        view = StatsView.of(found)
         if digest_of(view) != before:
             before = digest_of(view)
             yield view
-        await asyncio.sleep(MAX_AGE_SECONDS)
 
 
 @router.get("/stats", response_class=EventStream)

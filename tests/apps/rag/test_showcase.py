@@ -3,16 +3,16 @@
 from gateleg.apps.rag.application import application
 from gateleg.apps.rag.subjects import Subject
 from gateleg.apps.rag.web.showcase import found_subject
-from gateleg.host import Found
-from gateleg.host.search import search_applications
+from gateleg.host import SearchHit
 from tests.apps.rag.people import PEOPLE
 from tests.apps.rag.served import Served
 
 
 async def found(served: Served, who: str, text: str) -> list[tuple[str, str, str]]:
-    hits = await search_applications(served.host.applications_with_resources, PEOPLE[who], text)
-    assert all(isinstance(hit.found, Found) and hit.application is application for hit in hits)
-    return [(hit.found.kind, hit.found.title, hit.found.href) for hit in hits]
+    results = await served.host.search(PEOPLE[who], text)
+    assert results.skipped == ()
+    assert {hit.application for hit in results.hits} <= {application.name}
+    return [(hit.kind, hit.title, hit.href) for hit in results.hits]
 
 
 async def test_tiles_and_search_show_what_somebody_can_read(served: Served) -> None:
@@ -41,10 +41,10 @@ async def test_tiles_and_search_show_what_somebody_can_read(served: Served) -> N
 async def test_a_job_is_about_a_collection_that_somebody_can_read(served: Served) -> None:
     resources = served.host.resources["rag"]
     private = await served.collection("creator", "legal", "Zanzibar papers", private=True)
-    seen = Found("Zanzibar papers", f"/rag/legal/collection/{private}", "Collection", "in legal")
+    seen = SearchHit("Zanzibar papers", f"/rag/legal/collection/{private}", "Collection", "in legal")
     assert await found_subject(resources, PEOPLE["creator"], str(Subject("legal", private))) == seen
     assert await found_subject(resources, PEOPLE["lawyer"], str(Subject("legal", private))) is None
-    assert await found_subject(resources, PEOPLE["lawyer"], str(Subject("legal"))) == Found("legal", "/rag/legal", "Repository")
+    assert await found_subject(resources, PEOPLE["lawyer"], str(Subject("legal"))) == SearchHit("legal", "/rag/legal", "Repository")
     assert await found_subject(resources, PEOPLE["outsider"], str(Subject("legal"))) is None
     assert await found_subject(resources, PEOPLE["creator"], "something else") is None
 

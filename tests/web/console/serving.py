@@ -44,10 +44,18 @@ def slow_down(store: AsyncStore, gate: Path) -> None:
     store.transport.call = gated  # type: ignore[method-assign]
 
 
-async def serve(folder: Path, applications: list[Application], objects: tuple[str | None, str | None], *, keys: bool, work: bool) -> None:
+async def serve(
+    folder: Path,
+    applications: list[Application],
+    objects: tuple[str | None, str | None],
+    *,
+    keys: bool,
+    work: bool,
+    environ: dict[str, str],
+) -> None:
     place, endpoint = objects
     flags = {"store": f"embedded:{folder}", "objects": place or f"dir:{folder}/objects", "objects_endpoint": endpoint, "data": folder}
-    settings = load_settings(flags=flags)
+    settings = load_settings(flags=flags, environ=environ)
     async with Host.open(settings, applications) as host:
         slow_down(host.store, folder / "slow")
         tokens = {role.word: (await host.keys.create(role.word, role)).token for role in Role} if keys else {}
@@ -78,9 +86,19 @@ def main() -> None:
     parser.add_argument("--application", action="append", default=[])
     parser.add_argument("--objects")
     parser.add_argument("--objects-endpoint")
+    parser.add_argument("--set", action="append", default=[], help="a setting: GATELEG_NAME=value")
     options = parser.parse_args()
     applications = [loaded(place) for place in options.application]
-    asyncio.run(serve(options.folder, applications, (options.objects, options.objects_endpoint), keys=options.keys, work=not options.idle))
+    asyncio.run(
+        serve(
+            options.folder,
+            applications,
+            (options.objects, options.objects_endpoint),
+            keys=options.keys,
+            work=not options.idle,
+            environ=dict(one.split("=", 1) for one in options.set),
+        )
+    )
 
 
 if __name__ == "__main__":

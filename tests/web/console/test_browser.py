@@ -26,6 +26,8 @@ PAGES = (
     "/migrations",
     "/settings",
     "/settings?tab=keys",
+    "/settings?tab=sessions",
+    "/sessions",
     "/settings?tab=secrets",
     "/settings?tab=webhooks",
     "/settings?tab=audit",

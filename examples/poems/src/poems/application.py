@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel
 
-from gateleg.host import AgentTool, Application, Check, CheckResult, Found, Tile
+from gateleg.host import AgentTool, Application, Check, CheckResult, SearchHit, Tile
 from poems.settings import PoemSettings
 from poems.tables import poems
 
@@ -73,11 +73,11 @@ async def find_tiles(resources: Poems, principal: Principal) -> list[Tile]:
     return [Tile(poem.title, "/poems", at=poem.written_at) for poem in found]
 
 
-async def search(resources: Poems, principal: Principal, text: str) -> list[Found]:
+async def search(resources: Poems, principal: Principal, text: str) -> list[SearchHit]:
     """Poems by their title."""
     from poems import service
 
-    return [Found(poem.title, "/poems", "Poem") for poem in await service.find_poems(resources, principal, text)]
+    return [SearchHit(poem.title, "/poems", "Poem") for poem in await service.find_poems(resources, principal, text)]
 
 
 class Title(BaseModel):

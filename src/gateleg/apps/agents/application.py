@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from fastapi import APIRouter
 
-    from gateleg.host import Check, EventRoute, Found, Principal, Resources, Surface, Tile
+    from gateleg.host import Check, EventRoute, Principal, Resources, SearchHit, Surface, Tile
     from gateleg.jobs import Jobs
 
 
@@ -95,7 +95,7 @@ async def find_tiles(resources: Resources[AgentsSettings], principal: Principal)
     return await newest_agents(resources.store, assemble(principal, resources.settings))
 
 
-async def search(resources: Resources[AgentsSettings], principal: Principal, text: str) -> Sequence[Found]:
+async def search(resources: Resources[AgentsSettings], principal: Principal, text: str) -> Sequence[SearchHit]:
     """Find agents, prompts, flows and tool servers of the caller's tenant by name."""
     from gateleg.apps.agents.tenancy import assemble
     from gateleg.apps.agents.web.showcase import find_by_name

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from fastapi import APIRouter
 
-    from gateleg.host import AgentTool, Found, Principal, Resources, Tile
+    from gateleg.host import AgentTool, Principal, Resources, SearchHit, Tile
     from gateleg.jobs import Job, Jobs
     from gateleg.jobs.tables import ArchivedJob, TableNames
 
@@ -71,7 +71,7 @@ async def find_tiles(resources: Resources, principal: Principal) -> Sequence[Til
     return await last_reports(resources.store, principal)
 
 
-async def search(resources: Resources, principal: Principal, text: str) -> Sequence[Found]:
+async def search(resources: Resources, principal: Principal, text: str) -> Sequence[SearchHit]:
     """Find conversations by topic or name."""
     from gateleg.apps.delphi.web.showcase import find_conversations
 

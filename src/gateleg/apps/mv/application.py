@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from fastapi import APIRouter
 
-    from gateleg.host import Found, Principal, Resources, Tile
+    from gateleg.host import Principal, Resources, SearchHit, Tile
     from gateleg.jobs import Job, Jobs
     from gateleg.jobs.tables import ArchivedJob
 
@@ -54,7 +54,7 @@ async def find_tiles(resources: Resources[MVSettings], principal: Principal) -> 
     return await last_films(resources, principal)
 
 
-async def search(resources: Resources[MVSettings], principal: Principal, text: str) -> Sequence[Found]:
+async def search(resources: Resources[MVSettings], principal: Principal, text: str) -> Sequence[SearchHit]:
     """Find projects by title or concept."""
     from gateleg.apps.mv.web.showcase import find_projects
 
@@ -88,7 +88,7 @@ async def changes_job(resources: Resources[MVSettings], principal: Principal, jo
     return project is not None and may_change(principal, project.owner_id)
 
 
-async def job_subject(resources: Resources[MVSettings], principal: Principal, job: Job | ArchivedJob) -> Found | None:
+async def job_subject(resources: Resources[MVSettings], principal: Principal, job: Job | ArchivedJob) -> SearchHit | None:
     """The project that a job belongs to, as a search result."""
     from gateleg.apps.mv.rules import may_see
     from gateleg.apps.mv.web.showcase import found_project

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from fastapi import APIRouter
 
-    from gateleg.host import AgentTool, Check, Found, Principal, Resources, Surface, Tile
+    from gateleg.host import AgentTool, Check, Principal, Resources, SearchHit, Surface, Tile
     from gateleg.jobs import Job, Jobs
     from gateleg.jobs.tables import ArchivedJob
 
@@ -97,7 +97,7 @@ async def find_tiles(resources: Resources[RagSettings], principal: Principal) ->
     return await newest_collections(resources, principal)
 
 
-async def search(resources: Resources[RagSettings], principal: Principal, text: str) -> Sequence[Found]:
+async def search(resources: Resources[RagSettings], principal: Principal, text: str) -> Sequence[SearchHit]:
     """Find repositories, collections and documents by name."""
     from gateleg.apps.rag.web.showcase import find_by_name
 
@@ -149,7 +149,7 @@ async def changes_job(resources: Resources[RagSettings], principal: Principal, j
     return await may_see_job(resources, principal, job)
 
 
-async def job_subject(resources: Resources[RagSettings], principal: Principal, job: Job | ArchivedJob) -> Found | None:
+async def job_subject(resources: Resources[RagSettings], principal: Principal, job: Job | ArchivedJob) -> SearchHit | None:
     """The repository or collection that a job is about."""
     from gateleg.apps.rag.web.showcase import found_subject
 

@@ -11,7 +11,17 @@ from gateleg.host.host_secret import given_secret
 from gateleg.host.principal import MANAGERS, Role, managed_application
 from gateleg.host.secrets import HOST, BadSecret, SecretInfo, SecretUnreadable
 
-__all__ = ["SECRET_ACTIONS", "PutSecret", "SecretTarget", "SecretView", "TenantName", "delete_secret", "put_secret", "rekey_secrets"]
+__all__ = [
+    "SECRET_ACTIONS",
+    "PutSecret",
+    "RekeySecrets",
+    "SecretTarget",
+    "SecretView",
+    "TenantName",
+    "delete_secret",
+    "put_secret",
+    "rekey_secrets",
+]
 
 _MAX_BYTES = 65_536
 ApplicationName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,39}$")]

@@ -8,7 +8,7 @@ Methods of a queue, and functions for their results:
     metrics([stats])                                    named numbers for Prometheus or CloudWatch
 """
 
-from gateleg.jobs.monitor.listing import Branch
+from gateleg.jobs.monitor.listing import Branch, last_failure
 from gateleg.jobs.monitor.stats import Count, Metric, QueueStats, Work, metrics, moments, quantile, series
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Metric",
     "QueueStats",
     "Work",
+    "last_failure",
     "metrics",
     "moments",
     "quantile",

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from gateleg.jobs.change_feed import ChangeFeed
     from gateleg.jobs.queue_context import QueueContext
+    from gateleg.jobs.tables.job import Failure
     from gateleg.jobs.tables.records import ArchivedBranch
     from gateleg.model import Condition, Query
     from gateleg.store.flow import Flow
@@ -137,6 +138,13 @@ def _latest_versions(jobs: Iterable[Job]) -> list[Job]:
         if known is None or known.version < job.version:
             newest[job.job_id] = job
     return list(newest.values())
+
+
+def last_failure(job: Job | ArchivedJob) -> Failure | None:
+    """The error of the last attempt of a job that had one."""
+    if isinstance(job, ArchivedJob):
+        return job.error
+    return next((attempt.error for attempt in reversed(job.attempts) if attempt.error is not None), None)
 
 
 def archive_page(
@@ -477,7 +485,7 @@ async def follow_async(
     """Like `follow`, but asynchronous: `async for update in follow_async(queue, job_id)`.
 
     Changes by this process are seen at once, changes by other processes on the same embedded store within a few hundredths of a second.
-    A remote store is polled every `every` seconds.
+    A remote store is polled every `every` seconds; an embedded one is asked whether anything was committed, and not read otherwise.
     """
     from asyncio import Event, get_running_loop, wait_for
 
@@ -493,6 +501,7 @@ async def follow_async(
     try:
         while True:
             changed.clear()
+            commits = queue.changes.commits()
             update = await queue.read_update(job_id, seen, emitted)
             seen, emitted = update.seen, update.emitted
             if before is None or update.news or update.job != before.job:
@@ -500,10 +509,13 @@ async def follow_async(
             if update.last:
                 return
             before = update
-            try:
-                await wait_for(changed.wait(), every)
-            except TimeoutError:
-                continue
+            while not changed.is_set():
+                try:
+                    await wait_for(changed.wait(), every)
+                except TimeoutError:
+                    # Writes of this process that are no business of the queue's are not told, such as an edit of the job's item.
+                    if commits is None or queue.changes.commits() != commits:
+                        break
     finally:
         stop_listening()
         stop_watching()

@@ -134,15 +134,22 @@ def _import(address: list[str]) -> Any:
 
 
 @asynccontextmanager
-async def _handler_and_config(source: dict[str, Any], job: Job) -> AsyncIterator[tuple[Handle, Any]]:
-    """The handler of a job, imported or from the factory that the host also used, and its validated config."""
+async def _handler_and_config(worker: WorkerConnection, source: dict[str, Any], job: Job) -> AsyncIterator[tuple[Handle, Any]]:
+    """The handler of a job, imported or from the factory that the host also used, and its validated config.
+
+    What the handler has measured with the resources of the factory is sent to the worker.
+    """
     if "factory" not in source:
         config = source["config"]
         yield _import(source["handle"]), job.job_config if config is None else _import(config).model_validate(job.job_config)
         return
     async with _import(source["factory"].split(":"))(**source["arguments"]) as jobs:
         handler = jobs.of(job.job_type)
-        yield handler.handle, handler.loaded_config(job.job_config)
+        try:
+            yield handler.handle, handler.loaded_config(job.job_config)
+        finally:
+            if jobs.measurements is not None and (measured := jobs.measurements()):
+                worker.send("measured", measured)
 
 
 async def _in_thread(handle: Handle, context: JobContext, config: Any) -> Any:
@@ -164,7 +171,7 @@ async def _await_handler(worker: WorkerConnection, message: dict[str, Any]) -> A
     """Run the handler and return its result. A stop message cancels its task."""
     loop = worker.loop = asyncio.get_running_loop()
     job = spec_of(Job).decode(message["job"])
-    async with _handler_and_config(message["source"], job) as (handle, config):
+    async with _handler_and_config(worker, message["source"], job) as (handle, config):
         log_to(worker)
         context = JobContext(job, worker)
         work = handle(context, config) if inspect.iscoroutinefunction(handle) else _in_thread(handle, context, config)

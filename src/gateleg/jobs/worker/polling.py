@@ -73,7 +73,7 @@ class Poller:
         self._counters = counters
         self._min_seconds, self._max_seconds = poll_seconds
         self._changes = ChangeFeed(queue.store.transport, _WATCH_SECONDS)
-        self._seen_version = 0
+        self._seen_version: object = 0
         self._states: dict[str, QueueState] = {}
         self._states_expire_at = float("-inf")
         self._pause = self._min_seconds

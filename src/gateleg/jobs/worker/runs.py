@@ -314,6 +314,9 @@ class ProcessRun(Run):
     async def _handle_message(self, kind: str, arguments: list[Any]) -> None:
         if kind in ("log", "capture", "progress", "emit", "output", "metric"):
             getattr(self, kind)(*arguments)
+        elif kind == "measured":
+            if self._queue.context.jobs.on_measurements is not None:
+                self._queue.context.jobs.on_measurements(arguments[0])
         elif kind == "submit":
             await self._submit_for(*arguments)
         elif kind == "snooze":

@@ -256,6 +256,8 @@ class Worker:
             ended = await execution.execute(free_slot_early, (lambda: self._quarantine.wait_until_alone(job)) if alone else None)
             if ended is not None:
                 self._counters.ended(ended)
+                for listener in self.queue.context.jobs.attempt_listeners:
+                    listener(ended)
                 log_attempt_end(ended)
         except Exception:
             _log.exception("could not record the outcome of job %s; it will be retried when its lease expires", job.job_id)

@@ -133,6 +133,10 @@ class GroupCommitTransport:
         row = self.usual.engine.database.row("PRAGMA data_version")
         return 0 if row is None else int(row[0])
 
+    def commits(self) -> tuple[int, int]:
+        """A version of the store that changes with every commit: of this engine, of other connections, and of other processes."""
+        return self.changes(), self.usual.engine.database.commits
+
     async def call(self, operation: str, request: dict[str, Any], *, timeout: float | None = None) -> dict[str, Any]:
         """Execute a request as the usual transport does."""
         return await self.usual.call(operation, request, timeout=timeout)

@@ -6,7 +6,7 @@ try:
     import fastapi  # noqa: F401 - every module below needs it
 except ModuleNotFoundError as error:
     raise explained(error) from error
-from gateleg.web.api import audit, jobs, keys, models, objects, search, secrets, tables
+from gateleg.web.api import audit, jobs, keys, models, objects, search, secrets, sessions, tables
 
 __all__ = ["ROUTERS"]
 
@@ -16,6 +16,7 @@ ROUTERS = (
     tables.router,
     objects.router,
     keys.router,
+    sessions.router,
     secrets.router,
     search.router,
     audit.router,

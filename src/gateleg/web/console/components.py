@@ -21,6 +21,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from gateleg.durations import duration
+from gateleg.host.live import Topic
 from gateleg.web.console.cells import (
     ICONS,
     Badge,
@@ -43,7 +44,7 @@ from gateleg.web.console.failures import empty, trouble
 from gateleg.web.console.forms import Field, ModelForm, confirm
 from gateleg.web.console.frame import Crumb, Tabs, View, frame
 from gateleg.web.console.lists import address, pager, show_when_loaded
-from gateleg.web.console.live import Topic, follow
+from gateleg.web.console.live import follow
 from gateleg.web.console.markup import Tag, ago, card, line, section, since, size_text, stack, tag
 from gateleg.web.console.widgets import UPLOAD_MODULE, FileForm, Grid, UploadField
 

@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
     from gateleg.host.application import Application
     from gateleg.host.host import Host
+    from gateleg.host.live import Hub
     from gateleg.host.principal import Principal
-    from gateleg.web.console.live import Live
 
 __all__ = ["Crumb", "View", "frame"]
 
@@ -70,9 +70,9 @@ class View:
         return self.console.host
 
     @property
-    def live(self) -> Live:
-        """The shared pollers for live updates."""
-        return self.console.live
+    def live(self) -> Hub:
+        """The topics that pages follow."""
+        return self.host.events
 
     @property
     def request_id(self) -> str | None:
@@ -229,6 +229,9 @@ def _account_menu(view: View) -> None:
             ):
                 ui.icon("keyboard")
                 tag("span", "Keys")
+            with tag("a", classes="menu-item", href="/sessions", role="menuitem"):
+                ui.icon("devices")
+                tag("span", "Your sessions")
             if principal.key_id is not None:
                 with tag("a", classes="menu-item", href="/signout", role="menuitem"):
                     ui.icon("logout")
@@ -294,7 +297,6 @@ class Console:
     """The console of a host; pages find it as `request.app.state.console`."""
 
     host: Host
-    live: Live
 
 
 _CLICK = """(event) => {

@@ -25,10 +25,11 @@ if TYPE_CHECKING:
     from nicegui.element import Element
     from starlette.requests import Request
 
+    from gateleg.host.live import Topic
     from gateleg.store import Page
     from gateleg.web.console.cells import Column, Row
     from gateleg.web.console.frame import View
-    from gateleg.web.console.live import LiveIndicator, Topic
+    from gateleg.web.console.live import LiveIndicator
 
 __all__ = ["PAGE_TIMEOUT_SECONDS", "address", "pager", "show_when_loaded"]
 

@@ -31,7 +31,7 @@ from gateleg.host.principal import LOCAL
 from gateleg.web.console import error_pages, jobs, member_jobs, migrations, objects, overview, search, settings, tables, tenant
 from gateleg.web.console.frame import KEYS, Console
 from gateleg.web.console.lists import silence_late_responses
-from gateleg.web.console.live import Live
+from gateleg.web.console.settings import sessions
 from gateleg.web.console.theme import tokens_css
 from gateleg.web.envelope import error_response
 
@@ -57,7 +57,7 @@ _ICON = (
 
 def mount(app: FastAPI, host: Host) -> None:
     """Serve the console of a host at `/` of an application. A process has one console."""
-    nicegui.app.state.console = Console(host, Live())
+    nicegui.app.state.console = Console(host)
     guard_sockets()
     # Innermost middleware: by now the host has authenticated the caller.
     app.user_middleware.append(Middleware(PageOwnership))
@@ -72,6 +72,7 @@ def mount(app: FastAPI, host: Host) -> None:
     migrations.register()
     objects.register()
     settings.register()
+    sessions.register()
     tenant.register()
     search.register()
     error_pages.register()

@@ -44,10 +44,11 @@ class GraphQLSocket:
 
 
 @asynccontextmanager
-async def graphql_socket(app: Any, token: str) -> AsyncIterator[GraphQLSocket]:
-    """A websocket to `/graphql`."""
+async def graphql_socket(app: Any, token: str | None, **others: str) -> AsyncIterator[GraphQLSocket]:
+    """A websocket to `/graphql`, with a token in its headers or without."""
     socket = GraphQLSocket()
-    headers = {"host": "127.0.0.1:8000", "authorization": f"Bearer {token}", "sec-websocket-protocol": "graphql-transport-ws"}
+    headers = {"host": "127.0.0.1:8000", "sec-websocket-protocol": "graphql-transport-ws"}
+    headers |= others if token is None else {"authorization": f"Bearer {token}"}
     scope = {
         "type": "websocket",
         "path": "/graphql",

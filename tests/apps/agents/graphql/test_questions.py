@@ -141,6 +141,20 @@ async def test_a_websocket_names_its_part_in_its_first_message(office: Office) -
         assert (refused["type"], refused["code"]) == ("websocket.close", 4403)
 
 
+async def test_a_websocket_sends_its_key_in_its_first_message(office: Office) -> None:
+    """As pages of other origins do, because browsers add no headers to a websocket."""
+    await office.hosted.agent("Hello.")
+    async with graphql_socket(office.app, None, origin="https://app.example.com") as socket:
+        begun = await socket.open(**{"Authorization": f"Bearer {office.admin.token}", "X-Part-ID": "acme"})
+        assert begun["type"] == "connection_ack"
+        (answer, _) = await socket.run("{ agentList { agentList { partId } } }")
+        assert answer["payload"]["data"]["agentList"]["agentList"][0] == {"partId": "acme"}
+    for payload in ({}, {"Authorization": "Bearer gl_nobody"}):
+        async with graphql_socket(office.app, None) as socket:
+            refused = await socket.open(**payload)
+            assert (refused["type"], refused["code"]) == ("websocket.close", 4401)
+
+
 async def test_a_tool_call_waits_for_its_approval(office: Office) -> None:
     agent = await office.hosted.agent(
         calling(("desk_add", '{"a": 2, "b": 2}')), "It is four.", configuration={"tools": ["desk.add"], "require_approval": ["desk.add"]}

@@ -17,7 +17,6 @@ from gateleg.model.errors import S3KeyRefused
 from gateleg.objects import AsyncObjects, ThreadedObjects, open_objects
 from gateleg.store import AsyncStore
 from gateleg.web.console.frame import Console, View
-from gateleg.web.console.live import Live
 from gateleg.web.console.objects import changes
 from gateleg.web.console.objects.changes import TooManyObjects, UploadRefused, delete_objects, keys_below, share, take_file
 from tests.web.console.objects.pictures import png
@@ -48,7 +47,7 @@ async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
 def view(desk: Desk, role: Role = Role.OPERATOR) -> View:
     """The view of somebody with a role."""
     scope = {"type": "http", "scheme": "http", "server": ("localhost", 8000), "path": "/objects", "headers": []}
-    return View(Console(cast("Host", desk), Live()), Principal("somebody", role), Request(scope))
+    return View(Console(cast("Host", desk)), Principal("somebody", role), Request(scope))
 
 
 def file(name: str, content: bytes) -> SmallFileUpload:

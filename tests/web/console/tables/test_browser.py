@@ -7,10 +7,10 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from playwright.sync_api import Page, expect
 
+from gateleg.host.item_keys import item_address, key_text
 from gateleg.host.tables import AuditEntry
 from gateleg.model import spec_of
 from gateleg.objects import DirectoryObjects
-from gateleg.web.console.tables.grids import item_address, key_text
 from tests.web.console.conftest import Served
 from tests.web.console.faults import cut_off_without_a_hint, serious_faults
 from tests.web.console.objects.pictures import png

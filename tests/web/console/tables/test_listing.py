@@ -5,22 +5,12 @@ from xml.etree import ElementTree
 
 import pytest
 
+from gateleg.host.item_keys import item_address, item_label, key_text, read_key
 from gateleg.jobs.tables import TABLES
 from gateleg.model import GSI, Item, Table, spec_of
 from gateleg.store import AsyncStore
 from gateleg.web.console.tables.diagrams import drawing_of, table_svg
-from gateleg.web.console.tables.grids import (
-    ItemCell,
-    ItemGrid,
-    ItemRow,
-    cell_of,
-    grid_of,
-    item_address,
-    item_label,
-    item_name,
-    key_text,
-    read_key,
-)
+from gateleg.web.console.tables.grids import ItemCell, ItemGrid, ItemRow, cell_of, grid_of, item_name
 from gateleg.web.console.tables.items_tab import _cells, _columns
 from gateleg.web.console.tables.table_snapshots import (
     TableSnapshot,

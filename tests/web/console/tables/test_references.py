@@ -3,9 +3,9 @@
 from urllib.parse import parse_qs, urlsplit
 from uuid import UUID
 
+from gateleg.host.item_keys import read_key
 from gateleg.jobs.tables import TABLES
 from gateleg.model import Attr, Entity, Key, Table, new_uuid, spec_of
-from gateleg.web.console.tables.grids import read_key
 from gateleg.web.console.tables.query_results import addresses, references
 from tests.web.console.tables.library import Book, Loan, Reader, books, library, loans, readers
 

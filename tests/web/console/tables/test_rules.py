@@ -13,7 +13,6 @@ from gateleg.host.tables import TABLES, AuditEntry
 from gateleg.model import Table, spec_of
 from gateleg.store import AsyncStore
 from gateleg.web.console.frame import Console, View
-from gateleg.web.console.live import Live
 from gateleg.web.console.tables.changes import create_document, create_item, delete_item, save_document, save_item
 from gateleg.web.console.tables.documents import document_of, read_document, why_not_change, why_not_read
 from gateleg.web.console.tables.query_results import read_item
@@ -36,7 +35,7 @@ class Desk:
 
 def view(desk: Desk, role: Role) -> View:
     """The view of somebody with a role."""
-    return View(Console(cast("Host", desk), Live()), Principal("somebody", role), Request({"type": "http"}))
+    return View(Console(cast("Host", desk)), Principal("somebody", role), Request({"type": "http"}))
 
 
 @pytest.fixture

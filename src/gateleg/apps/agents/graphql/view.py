@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import HTTPConnection
     from starlette.types import Receive, Scope, Send
+    from starlette.websockets import WebSocket
     from strawberry.schema import BaseSchema
 
     from gateleg.apps.agents.settings import AgentsSettings
@@ -87,6 +88,10 @@ class AgentsGraphQL(GraphQL[Call, None]):
         """The tenant of the operation, from the caller's key, the headers and the body."""
         return self._call(request, await _body_of(request))
 
+    def is_websocket_origin_allowed(self, request: WebSocket, origin: str) -> bool:
+        """The host has checked the origin: it uses the session of a browser for pages of its own and of `cors_credentials` only."""
+        return True
+
     async def on_ws_connect(self, context: Call) -> Any:
         """Let the first message of a websocket name the part, because browsers cannot add headers to it."""
         given = context.connection_params
@@ -133,4 +138,4 @@ async def _body_of(request: HTTPConnection) -> Mapping[str, Any]:
 
 def graphql_surface(resources: Resources[AgentsSettings]) -> Surface:
     """The surface `/graphql`, open to members; the resolvers check what each may see."""
-    return Surface("/graphql", AgentsGraphQL(make_schema(), resources), page=True)
+    return Surface("/graphql", AgentsGraphQL(make_schema(), resources), page=True, connection_init=True)

@@ -10,7 +10,7 @@ from gateleg.apps.agents.listing import Paging
 from gateleg.apps.agents.prompts import list_prompts
 from gateleg.apps.agents.servers import list_servers
 from gateleg.apps.agents.web.urls import FLOW, PROMPT, SERVER, agent_place, item_place
-from gateleg.host import Found, Tile
+from gateleg.host import SearchHit, Tile
 
 if TYPE_CHECKING:
     from gateleg.apps.agents.tenancy import Context
@@ -30,7 +30,7 @@ async def newest_agents(store: AsyncStore, context: Context) -> list[Tile]:
     ]
 
 
-async def find_by_name(store: AsyncStore, context: Context, text: str) -> list[Found]:
+async def find_by_name(store: AsyncStore, context: Context, text: str) -> list[SearchHit]:
     """Agents, prompts, flows and tool servers of the caller's tenant whose names contain a text."""
     some = Paging(limit=_SEARCHED)
     agents = await list_agents(store, context, some, statuses=_ACTIVE)
@@ -38,9 +38,9 @@ async def find_by_name(store: AsyncStore, context: Context, text: str) -> list[F
     flows = await list_flows(store, context, some, statuses=_ACTIVE)
     servers = await list_servers(store, context, some)
     kinds = (
-        [Found(one.agent_name, agent_place(context, one.agent_uuid), "Agent", one.agent_description or "") for one in agents.items],
-        [Found(one.prompt_name, item_place(context, PROMPT, one.prompt_uuid), "Prompt") for one in prompts.items],
-        [Found(one.flow_name, item_place(context, FLOW, one.flow_snippet_uuid), "Flow") for one in flows.items],
-        [Found(one.mcp_label, item_place(context, SERVER, one.mcp_server_uuid), "Tool server") for one in servers.items],
+        [SearchHit(one.agent_name, agent_place(context, one.agent_uuid), "Agent", one.agent_description or "") for one in agents.items],
+        [SearchHit(one.prompt_name, item_place(context, PROMPT, one.prompt_uuid), "Prompt") for one in prompts.items],
+        [SearchHit(one.flow_name, item_place(context, FLOW, one.flow_snippet_uuid), "Flow") for one in flows.items],
+        [SearchHit(one.mcp_label, item_place(context, SERVER, one.mcp_server_uuid), "Tool server") for one in servers.items],
     )
     return [hit for kind in kinds for hit in [one for one in kind if text.casefold() in one.title.casefold()][:_FOUND]]

@@ -9,7 +9,7 @@ from gateleg.apps.delphi import rules, service
 from gateleg.apps.delphi.errors import RunMissing
 from gateleg.apps.delphi.runs.origin import REPORT_STAGE, Origin, artifact_key
 from gateleg.apps.delphi.runs.run_tables import StoredConversation
-from gateleg.host import Found, Tile
+from gateleg.host import SearchHit, Tile
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -30,13 +30,13 @@ def _recent(store: AsyncStore, principal: Principal, limit: int) -> AsyncIterato
     return store.query(question if condition is None else question.filter(condition), limit=limit)
 
 
-async def find_conversations(store: AsyncStore, principal: Principal, text: str) -> list[Found]:
+async def find_conversations(store: AsyncStore, principal: Principal, text: str) -> list[SearchHit]:
     """The conversations that the principal may see with all words of a text in their topic or name, among the most recently changed."""
     words, found = text.lower().split(), []
     async for conversation in _recent(store, principal, _SEARCHED):
         name = conversation.conversation_id
         if all(word in f"{conversation.topic} {name}".lower() for word in words):
-            found.append(Found(conversation.topic or name, f"/delphi/{quote(name, safe='')}", "Conversation"))
+            found.append(SearchHit(conversation.topic or name, f"/delphi/{quote(name, safe='')}", "Conversation"))
     return found[:_FOUND]
 
 

@@ -10,7 +10,7 @@ from gateleg.apps.mv.web.gallery import posters
 from gateleg.apps.mv.web.statuses import PROJECT
 from gateleg.apps.mv.web.urls import place_of
 from gateleg.apps.mv.web.views import Links
-from gateleg.host import Found, Role, Tile
+from gateleg.host import Role, SearchHit, Tile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +48,7 @@ def _about(project: Project) -> str:
     return f"{PROJECT[project.status][0].lower()}{length}"
 
 
-async def find_projects(resources: Resources[MVSettings], principal: Principal, text: str) -> list[Found]:
+async def find_projects(resources: Resources[MVSettings], principal: Principal, text: str) -> list[SearchHit]:
     """Projects, among the newest that the user may see, with all words of a text in their title or concept."""
     store, words = resources.store, text.lower().split()
     if principal.may(Role.VIEWER):
@@ -59,9 +59,9 @@ async def find_projects(resources: Resources[MVSettings], principal: Principal, 
     return [found_project(project) for project in projects[:_FOUND]]
 
 
-def found_project(project: Project) -> Found:
+def found_project(project: Project) -> SearchHit:
     """A project as a search result."""
-    return Found(project.title or project.concept_prompt, place_of(project.project_id), "Video", _about(project))
+    return SearchHit(project.title or project.concept_prompt, place_of(project.project_id), "Video", _about(project))
 
 
 def _has(project: Project, words: Sequence[str]) -> bool:

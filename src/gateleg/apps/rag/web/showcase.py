@@ -11,7 +11,7 @@ from gateleg.apps.rag.repositories import list_repositories
 from gateleg.apps.rag.subjects import parse_subject
 from gateleg.apps.rag.tables import Document, Repository
 from gateleg.apps.rag.web.page_paths import collection_path, document_path, repository_path
-from gateleg.host import Found, Tile
+from gateleg.host import SearchHit, Tile
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -32,26 +32,26 @@ async def newest_collections(resources: Resources[RagSettings], principal: Princ
     return [Tile(_name(one), _place(one), _about(one.repository), at=one.collection.created_at) for one in page.rows]
 
 
-async def find_by_name(resources: Resources[RagSettings], principal: Principal, text: str) -> list[Found]:
+async def find_by_name(resources: Resources[RagSettings], principal: Principal, text: str) -> list[SearchHit]:
     """Find readable repositories, collections and documents by a substring of their name or description."""
     caller, store = Caller(principal, resources.settings.admin_group), resources.store
     repositories = await list_repositories(store, caller)
     found = [
-        Found(_title(one), repository_path(one.repository_id), "Repository", one.config.description or "")
+        SearchHit(_title(one), repository_path(one.repository_id), "Repository", one.config.description or "")
         for one in repositories
         if _has(text, one.repository_id, one.config.repository_name, one.config.description)
     ][:_FOUND]
     page = await list_all_collections(store, caller, CollectionFilter(text=text), size=_FOUND)
-    found += [Found(_name(one), _place(one), "Collection", _about(one.repository)) for one in page.rows]
+    found += [SearchHit(_name(one), _place(one), "Collection", _about(one.repository)) for one in page.rows]
     for repository in repositories[:_REPOSITORIES]:
         found += [
-            Found(row.document_name, document_path(row.repository_id, row.document_id), "Document", _about(repository))
+            SearchHit(row.document_name, document_path(row.repository_id, row.document_id), "Document", _about(repository))
             async for row in _documents(resources, caller, repository, text)
         ]
     return found[: 3 * _FOUND]
 
 
-async def found_subject(resources: Resources[RagSettings], principal: Principal, text: str | None) -> Found | None:
+async def found_subject(resources: Resources[RagSettings], principal: Principal, text: str | None) -> SearchHit | None:
     """The repository or collection that a job is about, with a link to its page; None if the principal cannot read it."""
     subject, caller = parse_subject(text), Caller(principal, resources.settings.admin_group)
     if subject is None:
@@ -60,12 +60,12 @@ async def found_subject(resources: Resources[RagSettings], principal: Principal,
     if repository is None or not caller.may(Action.READ, repository):
         return None
     if subject.collection_id is None:
-        return Found(_title(repository), repository_path(repository.repository_id), "Repository")
+        return SearchHit(_title(repository), repository_path(repository.repository_id), "Repository")
     collection = await find_collection(resources.store, repository, subject.collection_id)
     if collection is None or not caller.may(Action.READ, repository, collection):
         return None
     place = collection_path(repository.repository_id, collection.collection_id)
-    return Found(collection.name or "Default collection", place, "Collection", _about(repository))
+    return SearchHit(collection.name or "Default collection", place, "Collection", _about(repository))
 
 
 async def _documents(resources: Resources[RagSettings], caller: Caller, repository: Repository, text: str) -> AsyncIterator[Document]:

@@ -13,6 +13,7 @@ from nicegui import ui
 
 from gateleg.host.actions.jobs import archive_jobs, cancel_jobs, prioritise_jobs, retry_jobs
 from gateleg.host.change_consumers import REPEAT_JOB, RepeatedChanges
+from gateleg.host.live import Topic
 from gateleg.host.principal import Role
 from gateleg.jobs import Job, JobStatus, Submission
 from gateleg.jobs.table_streams import FailedChange
@@ -24,7 +25,6 @@ from gateleg.web.console.forms import Field, confirm
 from gateleg.web.console.frame import View, frame
 from gateleg.web.console.jobs.topics import CRUMBS, section_head
 from gateleg.web.console.lists import PAGE_TIMEOUT_SECONDS, address, live_list, show_when_loaded
-from gateleg.web.console.live import Topic
 from gateleg.web.console.markup import tag
 
 if TYPE_CHECKING:

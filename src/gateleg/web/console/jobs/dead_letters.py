@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from gateleg.host.actions.jobs import MAX_JOBS, archive_jobs, retry_jobs
+from gateleg.host.live import Topic
 from gateleg.host.principal import Role
 from gateleg.jobs import Job, JobStatus
+from gateleg.jobs.monitor import last_failure
 from gateleg.web.console.actions import act
 from gateleg.web.console.cells import Column, Row, ago_cell, button_cell, id_cell, meta_cell
 from gateleg.web.console.failures import empty
@@ -21,7 +23,7 @@ from gateleg.web.console.jobs.job_details import short_kind
 from gateleg.web.console.jobs.list_page import Filters
 from gateleg.web.console.jobs.topics import CRUMBS, section_head
 from gateleg.web.console.lists import PAGE_TIMEOUT_SECONDS, pager, show_when_loaded
-from gateleg.web.console.live import LiveIndicator, Topic, follow
+from gateleg.web.console.live import LiveIndicator, follow
 from gateleg.web.console.markup import tag
 from gateleg.web.console.widgets import Grid
 
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from gateleg.jobs.tables import Failure
     from gateleg.store import Page
 
 _PAGE_SIZE = 100
@@ -67,20 +68,15 @@ class FailureGroup:
         return f"{short_kind(self.kind)}: {self.messages[0]}" if len(self.messages) == 1 and self.messages[0] else short_kind(self.kind)
 
 
-def failure_of(job: Job) -> Failure | None:
-    """The error of a failed job."""
-    return next((attempt.error for attempt in reversed(job.attempts) if attempt.error is not None), None)
-
-
 def kind_of(job: Job) -> str:
     """The exception class of a failed job."""
-    failure = failure_of(job)
+    failure = last_failure(job)
     return "unknown" if failure is None else failure.kind
 
 
 def message_of(job: Job) -> str:
     """The first line of a failed job's error message."""
-    failure = failure_of(job)
+    failure = last_failure(job)
     return "" if failure is None or not failure.message else failure.message.splitlines()[0][:300]
 
 

@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
     from gateleg.host import Found
     from gateleg.host.host import Host
+    from gateleg.host.live import Topic
     from gateleg.jobs import Job
     from gateleg.jobs.monitor import Branch
     from gateleg.web.console.cells import Badge
-    from gateleg.web.console.live import Topic
 
 
 def register() -> None:
@@ -56,7 +56,7 @@ def register() -> None:
             return
         topic = job_topic(console.host.queue, known)
         try:
-            story = await console.live.now(topic)
+            story = await console.host.events.now(topic)
         except JobMissing:
             _missing(job_id)
             return

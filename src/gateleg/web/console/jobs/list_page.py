@@ -15,6 +15,7 @@ from urllib.parse import quote
 from nicegui import context, ui
 
 from gateleg.durations import duration
+from gateleg.host.live import Topic
 from gateleg.host.principal import Role
 from gateleg.jobs import Job, JobStatus
 from gateleg.jobs.monitor.stats import distinct_stage, labels
@@ -38,7 +39,7 @@ from gateleg.web.console.frame import View, frame
 from gateleg.web.console.jobs.actions import SelectedJobs, bulk_bar
 from gateleg.web.console.jobs.topics import section_head
 from gateleg.web.console.lists import PAGE_TIMEOUT_SECONDS, address, pager, show_when_loaded
-from gateleg.web.console.live import LiveIndicator, Topic, follow
+from gateleg.web.console.live import LiveIndicator, follow
 from gateleg.web.console.markup import tag
 from gateleg.web.console.widgets import Grid
 

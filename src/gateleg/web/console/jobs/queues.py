@@ -12,6 +12,7 @@ from nicegui import ui
 
 from gateleg.durations import duration
 from gateleg.host.actions.queues import QueueRate, QueueTarget, drain_queue, limit_queue, pause_queue, resume_queue
+from gateleg.host.live import Topic
 from gateleg.host.principal import Role
 from gateleg.web.console.actions import act
 from gateleg.web.console.cells import Badge, Column, Row, ago_cell, button_cell, chip_cell, meta_cell, mono_cell, since_cell
@@ -22,7 +23,7 @@ from gateleg.web.console.frame import View, frame
 from gateleg.web.console.jobs.list_page import Filters
 from gateleg.web.console.jobs.topics import CRUMBS, section_head
 from gateleg.web.console.lists import PAGE_TIMEOUT_SECONDS, show_when_loaded
-from gateleg.web.console.live import LiveIndicator, Topic, follow
+from gateleg.web.console.live import LiveIndicator, follow
 from gateleg.web.console.markup import size_text, tag
 from gateleg.web.console.widgets import Grid
 
@@ -74,8 +75,8 @@ async def read_queues(queue: AsyncQueue, figures: Callable[[], Awaitable[tuple[Q
 
 
 def queues_topic(host: Host) -> Topic[tuple[QueueOverview, ...]]:
-    """All queues. Changes must be visible at once, so the statistics are read each time."""
-    return Topic("queues", lambda: read_queues(host.queue, lambda: host.queue_stats.read(max_age=0.0)), every=3.0)
+    """All queues. Changes must be visible at once, so the statistics are read each time; they are those of the last minutes."""
+    return Topic("queues", lambda: read_queues(host.queue, lambda: host.queue_stats.read(max_age=0.0)), every=3.0, expires=10.0)
 
 
 def queue_row(one: QueueOverview, *, deeds: bool) -> Row:
@@ -182,8 +183,8 @@ WORKER_COLUMNS = (
 
 
 def workers_topic(queue: AsyncQueue) -> Topic[list[WorkerRecord]]:
-    """The workers that are alive."""
-    return Topic("workers", queue.workers, every=3.0)
+    """The workers that are alive. One that dies says nothing."""
+    return Topic("workers", queue.workers, every=3.0, expires=10.0)
 
 
 def worker_row(worker: WorkerRecord) -> Row:

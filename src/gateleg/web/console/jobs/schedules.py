@@ -25,6 +25,7 @@ from gateleg.host.actions.queues import (
     run_schedule,
 )
 from gateleg.host.errors import NotAllowed
+from gateleg.host.live import Topic
 from gateleg.host.principal import Role
 from gateleg.jobs import BadConfig, Job, JobError, JobMissing, JobUnreadable
 from gateleg.jobs.schedules import next_run, run_submission
@@ -40,7 +41,7 @@ from gateleg.web.console.jobs.list_page import job_row
 from gateleg.web.console.jobs.submit import SCHEDULE_OPTIONS, JobForm
 from gateleg.web.console.jobs.topics import CRUMBS, section_head
 from gateleg.web.console.lists import PAGE_TIMEOUT_SECONDS, address, show_when_loaded
-from gateleg.web.console.live import LiveIndicator, Topic, follow
+from gateleg.web.console.live import LiveIndicator, follow
 from gateleg.web.console.markup import tag
 from gateleg.web.console.widgets import Grid
 

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from gateleg.host.live import Topic
 from gateleg.host.principal import Role
 from gateleg.jobs import Job, JobMissing, JobUnreadable
 from gateleg.jobs.monitor.stats import labels, lookalikes
 from gateleg.web.console.frame import Crumb
 from gateleg.web.console.jobs.trees import by_urgency
-from gateleg.web.console.live import LiveIndicator, Topic
+from gateleg.web.console.live import LiveIndicator
 from gateleg.web.console.markup import tag
 from gateleg.web.console.widgets import MAX_LINES
 

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gateleg.host.item_keys import table_address
 from gateleg.host.migrations import migrations_of
 from gateleg.web.console.cells import Badge, Column, Row, ago_cell, chip_cell
 from gateleg.web.console.failures import empty
 from gateleg.web.console.frame import View, frame
 from gateleg.web.console.lists import show_when_loaded
-from gateleg.web.console.live import LiveIndicator, Topic, follow
+from gateleg.web.console.live import LiveIndicator, follow
 from gateleg.web.console.markup import card, section, tag
 from gateleg.web.console.migrations.labels import address_of, operator_cell, phases_text, progress_cell, state_of, title_of, wrong_text
 from gateleg.web.console.migrations.topics import MigrationSummary, list_topic
-from gateleg.web.console.tables.grids import table_address
 from gateleg.web.console.tables.table_snapshots import TableSnapshot, badge_of, row_of, take_snapshots
 from gateleg.web.console.widgets import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from gateleg.host.live import Topic
 
 _COLUMNS = (
     Column("name", "Migration", wraps=True),

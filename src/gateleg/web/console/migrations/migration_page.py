@@ -30,11 +30,11 @@ from gateleg.web.console.migrations.topics import MigrationState, events_topic, 
 from gateleg.web.console.widgets import Grid
 
 if TYPE_CHECKING:
+    from gateleg.host.live import Topic
     from gateleg.jobs import Job
     from gateleg.migrate import Migration
     from gateleg.migrate.moves.tables import LedgerEntry
     from gateleg.store import Page
-    from gateleg.web.console.live import Topic
     from gateleg.web.console.migrations.labels import StageGroup
 
 CRUMBS = (Crumb("Migrations", "/migrations"),)
@@ -59,7 +59,7 @@ async def migration(application: str, number: int, cursor: str | None = None) ->
     """The page."""
     console = current_view()
     topic = migration_topic(console.host, application, number)
-    current = await console.live.now(topic)
+    current = await console.host.events.now(topic)
     if current is None:
         missing(f"{application} has no migration {number}.")
         return

@@ -20,10 +20,10 @@ from gateleg.web.console.migrations.topics import dry_run, errors_topic, find_mi
 from gateleg.web.console.widgets import Grid, json_block
 
 if TYPE_CHECKING:
+    from gateleg.host.live import Topic
     from gateleg.migrate import KeyMove, Migration, MoveStage
     from gateleg.migrate.moves.tables import ItemError
     from gateleg.store import Page
-    from gateleg.web.console.live import Topic
     from gateleg.web.console.migrations.topics import MigrationState
 
 _PASSES = (Column("task", "Pass"), Column("done", "Done"), Column("progress", "Progress", wraps=True))
@@ -49,7 +49,7 @@ async def stage(application: str, number: int, move: str, stage: str, cursor: st
     one = find_migration(console.host, application, number)
     place = None if one is None else find_stage(one, move, stage)
     topic = migration_topic(console.host, application, number)
-    current = await console.live.now(topic)
+    current = await console.host.events.now(topic)
     if one is None or place is None or current is None:
         missing(f"{application} has no migration {number} with the stage {stage} of {move}.")
         return

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gateleg.host.live import Topic
 from gateleg.host.migrations import migrations_of
 from gateleg.migrate.ledger import read_statuses
 from gateleg.migrate.migration_jobs import MIGRATION_JOB, subject_of
 from gateleg.migrate.moves import steps
 from gateleg.migrate.moves.control import stored_key
 from gateleg.migrate.moves.tables import ItemError, LedgerEntry
-from gateleg.web.console.live import Topic
 from gateleg.web.console.migrations.labels import StageGroup, grouped
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ from datetime import timedelta
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from gateleg.host.live import Topic
 from gateleg.jobs import Job, JobStatus
 from gateleg.jobs.claim import may_run
 from gateleg.jobs.tables import MinuteCounts, Readiness
 from gateleg.web.console.jobs.list_page import job_rows
-from gateleg.web.console.live import Topic
 from gateleg.web.console.overview.figures import latency, throughput
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ def current_state_topic(host: Host) -> Topic[CurrentState]:
             oldest if oldest is not None and not may_run(host.queue.context, oldest.job_type) else None,
         )
 
-    return Topic("present", read, every=2.0)
+    return Topic("present", read, every=2.0, expires=10.0)
 
 
 def history_topic(host: Host) -> Topic[History]:
@@ -105,4 +105,4 @@ def history_topic(host: Host) -> Topic[History]:
         tallies = [tally for question in asked async for tally in host.store.query(question.where(MinuteCounts.minute >= since))]
         return History(tuple(hours), tuple(tallies))
 
-    return Topic("past", read, every=10.0)
+    return Topic("past", read, every=10.0, expires=60.0)

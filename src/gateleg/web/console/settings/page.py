@@ -22,6 +22,7 @@ from nicegui import ui
 import gateleg
 from gateleg.ai import ModelSettings
 from gateleg.host.model_usage import read_usage
+from gateleg.host.openid import OpenIdSettings
 from gateleg.host.principal import Role
 from gateleg.web.console.cells import Column, Row, ago_cell, id_cell, link_cell, meta_cell, mono_cell, tag_cell
 from gateleg.web.console.failures import empty, refusal, trouble
@@ -30,11 +31,14 @@ from gateleg.web.console.lists import PAGE_TIMEOUT_SECONDS, pager, show_when_loa
 from gateleg.web.console.markup import section, shortened, tag
 from gateleg.web.console.settings.keys import keys_panel
 from gateleg.web.console.settings.secrets import secrets_panel
+from gateleg.web.console.settings.sessions import everyones_panel
 from gateleg.web.console.settings.webhooks import webhooks_panel
 from gateleg.web.console.widgets import Grid
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from pydantic import BaseModel
 
     from gateleg.ai import UsageDay
     from gateleg.host.application import Application
@@ -96,8 +100,10 @@ def setting_rows(settings: Settings, applications: Sequence[Application] = ()) -
     """All settings of the host and of its applications; those that are set come first."""
     described = {name: one.description or "" for name, one in type(settings).model_fields.items()}
     found = [*settings.table()]
-    found += settings.section_table("models", ModelSettings)
-    described |= {f"models.{name}": one.description or "" for name, one in ModelSettings.model_fields.items()}
+    kit: tuple[tuple[str, type[BaseModel]], ...] = (("models", ModelSettings), ("oidc", OpenIdSettings))
+    for section_name, model in kit:
+        found += settings.section_table(section_name, model)
+        described |= {f"{section_name}.{name}": one.description or "" for name, one in model.model_fields.items()}
     for application in applications:
         if application.settings is not None:
             found += settings.section_table(application.name, application.settings)
@@ -250,6 +256,7 @@ def _audit_list(day: str | None, actor: str | None, cursor: str | None, page: Pa
 TABS = (
     ("configuration", "Configuration"),
     ("keys", "API keys"),
+    ("sessions", "Sessions"),
     ("secrets", "Secrets"),
     ("webhooks", "Webhooks"),
     ("audit", "Audit log"),
@@ -259,6 +266,7 @@ TABS = (
 PANELS = {
     "configuration": configuration_panel,
     "keys": keys_panel,
+    "sessions": everyones_panel,
     "secrets": secrets_panel,
     "webhooks": webhooks_panel,
     "audit": audit_panel,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from gateleg.host.errors import NotAllowed
+from gateleg.host.item_keys import key_text
 from gateleg.web.console.tables import item_writes
 from gateleg.web.console.tables.documents import readable, same, why_not_change
-from gateleg.web.console.tables.grids import key_text
 
 if TYPE_CHECKING:
     from pydantic import BaseModel

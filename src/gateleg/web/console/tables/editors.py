@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
+from gateleg.host.item_keys import item_address, key_text
 from gateleg.store import AlreadyExists
 from gateleg.web.console.dialogs import button
 from gateleg.web.console.failures import trouble
@@ -14,7 +15,7 @@ from gateleg.web.console.forms import Field, guarded, open_after_save, unguarded
 from gateleg.web.console.markup import card, tag
 from gateleg.web.console.tables.changes import create_document, create_item, save_document, save_item
 from gateleg.web.console.tables.documents import differences, document_of, read_document, readable
-from gateleg.web.console.tables.grids import hidden_names, item_address, key_text
+from gateleg.web.console.tables.grids import hidden_names
 from gateleg.web.console.tables.inputs import sentence
 from gateleg.web.console.tables.item_writes import WriteConflict
 from gateleg.web.console.tables.query_results import read_item

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
 
+from gateleg.host.item_keys import item_label, key_text, key_values
 from gateleg.ops.plain_json import value_text
 from gateleg.web.console.markup import shortened, truncate
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from gateleg.model import Item, Spec, Table
     from gateleg.model.wire import Value
@@ -134,6 +133,11 @@ def _mixed_row(table: Table, spec: Spec[Any] | None, item: Item) -> ItemRow:
     return ItemRow(spec.name if spec else "", cells, key_text(table, item), item_label(table, spec, item))
 
 
+def key_words(table: Table, item: Item) -> str:
+    """The key of an item for screen readers: `pk=BOOK#1, sk=BOOK`."""
+    return ", ".join(f"{name}={value_text(item[name])}" for name in table.attributes)
+
+
 def cell_of(value: Value | None, *, code: bool = False, state: bool = False) -> ItemCell:
     """A value as a cell."""
     if value is None:
@@ -170,57 +174,3 @@ def _binary_size(base64: str) -> str:
 
 def _is_id(text: str) -> bool:
     return len(text) == 36 and text.count("-") == 4
-
-
-def item_label(table: Table, spec: Spec[Any] | None, item: Item) -> str:
-    """An item in words: its entity and the components of its key."""
-    if spec is not None:
-        values = key_values(spec, item)
-        return f"{spec.name} {', '.join(values.values())}"
-    return ", ".join(value_text(item[name]) for name in table.attributes)
-
-
-def key_values(spec: Spec[Any], item: Item) -> dict[str, str]:
-    """The components of an item's key as text, by name; the raw key attributes if they cannot be parsed."""
-    found: dict[str, str] = {}
-    for name in spec.key.names:
-        wire = spec.sources[name].wire
-        if wire not in item:
-            return {attribute: value_text(item[attribute]) for attribute in spec.table.attributes}
-        found[name] = value_text(item[wire])
-    return found or {attribute: value_text(item[attribute]) for attribute in spec.table.attributes}
-
-
-def key_text(table: Table, item: Item) -> str:
-    """The key of an item as in the address."""
-    return json.dumps({name: item[name] for name in table.attributes}, ensure_ascii=False, separators=(",", ":"))
-
-
-def key_words(table: Table, item: Item) -> str:
-    """The key of an item for screen readers: `pk=BOOK#1, sk=BOOK`."""
-    return ", ".join(f"{name}={value_text(item[name])}" for name in table.attributes)
-
-
-def read_key(table: Table, text: str) -> Item | None:
-    """The key in an address; None if it is not valid."""
-    try:
-        found = json.loads(text)
-    except json.JSONDecodeError:
-        return None
-    types = table.key_types()
-    if not isinstance(found, dict) or set(found) != set(table.attributes):
-        return None
-    for name, value in found.items():
-        if not isinstance(value, dict) or list(value) != [types[name]] or not isinstance(value[types[name]], str):
-            return None
-    return found
-
-
-def item_address(table_name: str, key: str, **more: str) -> str:
-    """The address of an item's page."""
-    return f"{table_address(table_name)}/item?{urlencode({'key': key, **more})}"
-
-
-def table_address(name: str, query: Mapping[str, str] | None = None) -> str:
-    """The address of a table's page."""
-    return f"/tables/{name}" + (f"?{urlencode(query)}" if query else "")

@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 from nicegui import ui
 
+from gateleg.host.item_keys import item_address, item_label, key_text, read_key, table_address
 from gateleg.model import DecodeError
 from gateleg.store.sizes import item_size
 from gateleg.web.console.dialogs import button
@@ -18,7 +19,7 @@ from gateleg.web.console.objects.contents import content_address, kind_of_key, o
 from gateleg.web.console.tables.changes import delete_item
 from gateleg.web.console.tables.documents import why_not_change, why_not_read
 from gateleg.web.console.tables.editors import DocumentEditor, FieldsEditor, NewDocument, NewFields
-from gateleg.web.console.tables.grids import item_address, item_label, item_name, key_text, read_key, table_address
+from gateleg.web.console.tables.grids import item_name
 from gateleg.web.console.tables.item_writes import WriteConflict
 from gateleg.web.console.tables.query_results import read_item
 from gateleg.web.console.tables.sheets import new_sheet, object_keys, stored_sheet

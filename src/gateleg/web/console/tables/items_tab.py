@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
+from gateleg.host.item_keys import item_address, key_text, table_address
 from gateleg.host.principal import Role
 from gateleg.web.console.cells import Column, Row, ago_cell, id_cell, link_cell, meta_cell, mono_cell, tag_cell
 from gateleg.web.console.dialogs import button, carry_out
@@ -18,7 +19,7 @@ from gateleg.web.console.lists import pager, show_when_loaded
 from gateleg.web.console.markup import card, shortened, tag
 from gateleg.web.console.tables.changes import delete_item
 from gateleg.web.console.tables.documents import why_not_change, why_not_read
-from gateleg.web.console.tables.grids import grid_of, item_address, item_name, key_text, key_words, moment_of, table_address
+from gateleg.web.console.tables.grids import grid_of, item_name, key_words, moment_of
 from gateleg.web.console.tables.query_results import MAX_UNITS_PER_SECOND, addresses, cost_text, references, scan_page
 from gateleg.web.console.widgets import Grid
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from gateleg.host.item_keys import table_address
 from gateleg.web.console.cells import Badge, Column, Row, chip_cell, meta_cell
 from gateleg.web.console.failures import empty
 from gateleg.web.console.forms import Field
 from gateleg.web.console.frame import frame
 from gateleg.web.console.lists import address, show_when_loaded
 from gateleg.web.console.markup import card, size_text, tag
-from gateleg.web.console.tables.grids import table_address
 from gateleg.web.console.tables.table_snapshots import ListedTable, badge_of, row_of, search, take_snapshots, totals
 from gateleg.web.console.widgets import Grid
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from gateleg.host.item_keys import item_address, key_text
 from gateleg.jobs import Job
 from gateleg.model import ModelError, spec_of
 from gateleg.ops.transfer import browse_flow
 from gateleg.store.flow import Request
 from gateleg.store.observing import item_count
 from gateleg.store.setup import used
-from gateleg.web.console.tables.grids import item_address, key_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from gateleg.host.item_keys import table_address
 from gateleg.model.inspection import lint
 from gateleg.ops import document
 from gateleg.web.console.cells import Badge, chip
@@ -19,7 +20,6 @@ from gateleg.web.console.failures import ErrorText, empty, trouble
 from gateleg.web.console.frame import Crumb, frame
 from gateleg.web.console.markup import card, size_text, tag
 from gateleg.web.console.tables.diagrams import table_svg
-from gateleg.web.console.tables.grids import table_address
 from gateleg.web.console.tables.health import capacity_tab, health_tab
 from gateleg.web.console.tables.items_tab import items_tab
 from gateleg.web.console.tables.patterns_tab import patterns_tab

@@ -3,7 +3,7 @@ from collections.abc import Callable
 
 import pytest
 
-from gateleg.web.console.live import Live, Topic
+from gateleg.host.live import Hub, Topic
 
 
 class Source:
@@ -31,7 +31,7 @@ class Source:
 Told = list[tuple[int | None, str | None]]
 
 
-def watch(live: Live, source: Source, told: Told, every: float = 0.001, known: int | None = None) -> Callable[[], None]:
+def watch(live: Hub, source: Source, told: Told, every: float = 0.001, known: int | None = None) -> Callable[[], None]:
     def tell(value: int | None, error: BaseException | None) -> None:
         told.append((value, None if error is None else str(error)))
 
@@ -39,20 +39,20 @@ def watch(live: Live, source: Source, told: Told, every: float = 0.001, known: i
 
 
 async def test_watchers_of_a_topic_share_one_poller() -> None:
-    live, source = Live(), Source()
+    live, source = Hub(), Source()
     told: list[Told] = [[] for _ in range(200)]
     leaves = [watch(live, source, mine, every=60) for mine in told]
     await source.next_look()
     assert source.looks == 1
     assert told == [[(1, None)]] * 200
-    assert len(live) == 1
+    assert live.sources == 1
     for leave in leaves:
         leave()
-    assert len(live) == 0
+    assert live.sources == 0
 
 
 async def test_only_changes_are_told() -> None:
-    live, source, told = Live(), Source(), Told()
+    live, source, told = Hub(), Source(), Told()
     watch(live, source, told)
     for _ in range(3):
         await source.next_look()
@@ -63,7 +63,7 @@ async def test_only_changes_are_told() -> None:
 
 
 async def test_a_failure_is_told_once_and_so_is_its_end() -> None:
-    live, source, told = Live(), Source(), Told()
+    live, source, told = Hub(), Source(), Told()
     watch(live, source, told)
     await source.next_look()
     source.value = ValueError("no store")
@@ -76,7 +76,7 @@ async def test_a_failure_is_told_once_and_so_is_its_end() -> None:
 
 
 async def test_who_comes_later_is_told_what_is_known() -> None:
-    live, source, told, later = Live(), Source(), Told(), Told()
+    live, source, told, later = Hub(), Source(), Told(), Told()
     watch(live, source, told, every=60)
     await source.next_look()
     watch(live, source, later, every=60)
@@ -84,14 +84,14 @@ async def test_who_comes_later_is_told_what_is_known() -> None:
 
 
 async def test_what_is_known_already_is_not_looked_at_at_once() -> None:
-    live, source, told = Live(), Source(), Told()
+    live, source, told = Hub(), Source(), Told()
     watch(live, source, told, every=60, known=1)
     await asyncio.sleep(0)
     assert source.looks == 0
 
 
 async def test_a_hurried_topic_is_looked_at_at_once() -> None:
-    live, source, told = Live(), Source(), Told()
+    live, source, told = Hub(), Source(), Told()
     watch(live, source, told, every=60)
     await source.next_look()
     source.value = 5
@@ -102,18 +102,18 @@ async def test_a_hurried_topic_is_looked_at_at_once() -> None:
 
 
 async def test_nothing_is_polled_when_nobody_watches() -> None:
-    live, source, told = Live(), Source(), Told()
+    live, source, told = Hub(), Source(), Told()
     leave = watch(live, source, told)
     await source.next_look()
     leave()
     leave()
     looks = source.looks
     await asyncio.sleep(0)
-    assert (len(live), source.looks) == (0, looks)
+    assert (live.sources, source.looks) == (0, looks)
 
 
 async def test_now_looks_when_nothing_is_known_and_tells_failures() -> None:
-    live, source = Live(), Source()
+    live, source = Hub(), Source()
     topic = Topic("numbers", source.look)
     assert await live.now(topic) == 1
     source.value = ValueError("no store")
@@ -122,7 +122,7 @@ async def test_now_looks_when_nothing_is_known_and_tells_failures() -> None:
 
 
 async def test_now_takes_what_a_poller_knows() -> None:
-    live, source, told = Live(), Source(), Told()
+    live, source, told = Hub(), Source(), Told()
     watch(live, source, told, every=60)
     await source.next_look()
     assert await live.now(Topic("numbers", source.look)) == 1
@@ -130,7 +130,7 @@ async def test_now_takes_what_a_poller_knows() -> None:
 
 
 async def test_a_page_that_cannot_be_drawn_leaves_the_others_their_news(caplog: pytest.LogCaptureFixture) -> None:
-    live, source, told = Live(), Source(), Told()
+    live, source, told = Hub(), Source(), Told()
 
     def broken(value: int | None, error: BaseException | None) -> None:
         raise RuntimeError("the page is gone")
@@ -146,8 +146,8 @@ async def test_a_page_that_cannot_be_drawn_leaves_the_others_their_news(caplog: 
 
 
 async def test_others_have_their_turn_while_many_pages_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateleg.web.console.live._MAX_BLOCKING_SECONDS", 0.0)
-    live, source = Live(), Source()
+    monkeypatch.setattr("gateleg.host.live._MAX_BLOCKING_SECONDS", 0.0)
+    live, source = Hub(), Source()
     told: list[Told] = [[] for _ in range(50)]
     for mine in told:
         watch(live, source, mine, every=60)
@@ -159,8 +159,8 @@ async def test_others_have_their_turn_while_many_pages_are_told(monkeypatch: pyt
 
 
 async def test_who_leaves_while_others_are_told_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gateleg.web.console.live._MAX_BLOCKING_SECONDS", 0.0)
-    live, source, first, second = Live(), Source(), Told(), Told()
+    monkeypatch.setattr("gateleg.host.live._MAX_BLOCKING_SECONDS", 0.0)
+    live, source, first, second = Hub(), Source(), Told(), Told()
     watch(live, source, first, every=60)
     leave = watch(live, source, second, every=60)
     while not first:
