@@ -7,7 +7,7 @@ program shows the same.
 
 import inspect
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -259,6 +259,9 @@ class _Path:
 
     def __getitem__(self, index: object) -> "_Path":
         return self
+
+    def __iter__(self) -> "Iterator[_Path]":
+        return iter([self])
 
     def __str__(self) -> str:
         return f"{{{self._name}}}"

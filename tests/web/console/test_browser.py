@@ -239,3 +239,23 @@ def test_an_admin_makes_a_key_which_is_shown_once_and_takes_it_back(keyed: Serve
     expect(row).to_contain_text("Revoked")
     assert page.request.get(f"{keyed.url}/api/jobs", headers=shown).status == 401
     expect(page.get_by_text(token)).to_have_count(0)
+
+
+def test_an_admin_revokes_several_keys_at_once(keyed: Served, open_page: OpenPage) -> None:
+    admin = {"Authorization": f"Bearer {keyed.tokens['admin']}"}
+    page = open_page(f"{keyed.url}/settings?tab=keys")
+    for name in ("left one", "left two"):
+        assert page.request.post(f"{keyed.url}/api/keys", headers=admin, data={"name": name}).status == 201
+    sign_in(page, keyed, "admin")
+    rows = page.locator("tr", has_text="left")
+    expect(rows).to_have_count(2)
+    for row in rows.all():
+        row.get_by_role("checkbox").check()
+    bar = page.get_by_role("toolbar", name="Selected keys")
+    expect(bar).to_contain_text("2 selected")
+    assert serious_faults(page) == []
+    bar.get_by_role("button", name="Revoke").click()
+    page.get_by_role("dialog", name="Revoke 2 keys?").get_by_role("button", name="Revoke").click()
+    expect(page.get_by_text("2 revoked")).to_be_visible()
+    for row in rows.all():
+        expect(row).to_contain_text("Revoked")

@@ -32,6 +32,18 @@ def test_a_secret_is_set_replaced_and_deleted_and_its_value_is_on_no_page(served
     expect(page.get_by_text("No secrets yet")).to_be_visible()
 
 
+def test_secrets_are_re_encrypted_with_the_former_secret_of_the_host(served: Served, open_page: OpenPage) -> None:
+    page = open_page(f"{served.url}/settings?tab=secrets&application=reels")
+    page.get_by_role("button", name="Re-encrypt").click()
+    dialog = page.get_by_role("dialog", name="Re-encrypt")
+    dialog.get_by_label("The former secret of the host").fill("short")
+    dialog.get_by_role("button", name="Re-encrypt").click()
+    expect(dialog.get_by_role("alert")).to_contain_text("16 bytes or more")
+    dialog.get_by_label("The former secret of the host").fill("the former secret of the host")
+    dialog.get_by_role("button", name="Re-encrypt").click()
+    expect(page.get_by_text("0 secrets of reels re-encrypted")).to_be_visible()
+
+
 def test_a_webhook_is_added_switched_off_and_deleted(served: Served, open_page: OpenPage) -> None:
     page = open_page(f"{served.url}/settings?tab=webhooks&application=reels&tenant=acme", width=390)
     page.get_by_role("button", name="Add a webhook").click()
