@@ -1,5 +1,6 @@
 """`gateleg search`: what the console's search field finds, on the command line."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -7,8 +8,10 @@ import typer
 from gateleg.commands.options import ConfigOption, JsonOption, ObjectsOption, PrefixOption, StoreOption
 
 if TYPE_CHECKING:
+    from gateleg.host import Application
     from gateleg.host.search import SearchResults
     from gateleg.host.settings import Settings
+    from gateleg.jobs.tables import TableNames
 
 app = typer.Typer(add_completion=False)
 
@@ -37,7 +40,7 @@ def search(
     settings = settings_of_tables(config, store=store, prefix=prefix, objects=objects)
     require_store(settings)
     try:
-        found = asyncio.run(_search(settings, text))
+        found = asyncio.run(_search(settings, text, *_present(settings)))
     except Exception as error:
         explain(error, settings)
     if found.skipped:
@@ -51,10 +54,29 @@ def search(
         typer.echo("Nothing found.")
 
 
-async def _search(settings: "Settings", text: str) -> "SearchResults":
-    from gateleg.cli.installed import find_installed
+async def _search(settings: "Settings", text: str, applications: "list[Application]", queues: "list[TableNames]") -> "SearchResults":
     from gateleg.host import LOCAL
     from gateleg.host.host import Host
+    from gateleg.host.queues import RecentJobs
+    from gateleg.jobs import AsyncQueue
 
-    async with Host.open(settings, find_installed(settings).applications, prepare=False, tolerant=True) as host:
-        return await host.search(LOCAL, text)
+    async with Host.open(settings, applications, prepare=False, tolerant=True, visiting=True) as host:
+        context = host.queue.context
+        queue = AsyncQueue(host.store, context.jobs, context.settings, tables=queues[0], further=queues[1:])
+        return await replace(host, queue=queue, recent_jobs=RecentJobs(queue)).search(LOCAL, text)
+
+
+def _present(settings: "Settings") -> "tuple[list[Application], list[TableNames]]":
+    """The installed applications whose tables the store has, and the queue tables that it has: the others have nothing to find."""
+    from gateleg.cli.installed import find_installed
+    from gateleg.cli.jobs.queue_connection import existing_tables
+    from gateleg.commands.opening import opened
+    from gateleg.jobs.tables import PLAIN
+
+    with opened(settings) as store:
+        applications = [
+            application
+            for application in find_installed(settings).applications
+            if all("MISSING" not in store.table_states(table).values() for table in application.tables)
+        ]
+        return applications, existing_tables(settings, None, store) or [PLAIN]

@@ -125,6 +125,9 @@ async def _answer(name: str, ask: Callable[[], Awaitable[Iterable[SearchHit]]]) 
     try:
         async with asyncio.timeout(_TIMEOUT_SECONDS):
             return list(await ask())
+    except TableMissing:
+        # A store that lacks a table has nothing in it.
+        return []
     except Exception:
         _log.exception("search in %s failed", name)
         return None
@@ -257,8 +260,10 @@ def says(job: Job, text: str) -> bool:
 
 
 async def _job_lists(host: Host, text: str) -> list[SearchHit]:
-    """The lists of all jobs about a subject or of a worker, however old, by the indexes on them."""
+    """The lists of all jobs about a subject, of a worker or of a type that has no handler, however old, by the indexes on them."""
     found: list[SearchHit] = []
+    if host.queue.context.jobs.find(text) is None and (await host.queue.jobs_page(job_type=text, internal=True, limit=1)).items:
+        found.append(SearchHit(text, _jobs_address(type=text), "Jobs of type", icon="checklist"))
     if (await host.queue.jobs_page(subject=text, internal=True, limit=1)).items:
         found.append(SearchHit(text, _jobs_address(subject=text), "Jobs about", icon="checklist"))
     if (await host.queue.jobs_page(worker=text, internal=True, limit=1)).items:

@@ -97,7 +97,9 @@ def _endpoint(action: Action[Any, Any], path: str) -> Callable[..., Any]:
     for name in (*inside, *query):
         info = action.input.model_fields[name]
         default = inspect.Parameter.empty if info.is_required() else info.default
-        annotation = info.rebuild_annotation() if name in inside else Annotated[info.annotation, Query(description=info.description)]
+        annotation = info.rebuild_annotation()
+        if name not in inside:
+            annotation = Annotated[annotation, Query(description=info.description)]
         parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default))
     if action.if_match:
         header = Annotated[str | None, Header(alias="If-Match", description=action.input.model_fields[action.if_match].description)]
