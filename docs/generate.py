@@ -257,6 +257,9 @@ class _Path:
     def __getattr__(self, name: str) -> "_Path":
         return _Path(name)
 
+    #: What goes through a result computes something.
+    __iter__ = None
+
     def __getitem__(self, index: object) -> "_Path":
         return self
 

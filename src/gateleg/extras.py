@@ -25,6 +25,7 @@ EXTRA_OF = {
     "authlib": "web",
     "joserfc": "web",
     "prometheus_client": "web",
+    "fastapi_offline": "web",
     "boto3": "aws",
     "botocore": "aws",
     "opentelemetry": "tracing",

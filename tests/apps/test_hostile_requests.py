@@ -28,7 +28,7 @@ from gateleg.host.settings import Settings
 from gateleg.jobs.worker import exclude_loaded_modules
 from gateleg.web.app import create_app
 from gateleg.web.documents import openapi
-from gateleg.web.schema_examples import example_of
+from tests.web.schema_examples import example_of
 
 S = TypeVar("S")
 #: Shapes of strings and of bodies for each route. `make slow` takes all of them.

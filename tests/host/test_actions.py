@@ -1,10 +1,12 @@
 """Actions: the same role, effect, audit entry and words at the API, on the command line, in the console and for agents."""
 
 import asyncio
+import json
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 from uuid import UUID
 
 import pytest
@@ -75,11 +77,12 @@ async def admin_token(host: Host) -> str:
 async def by_api(host: Host, settings: Settings, action: Action[Any, Any], given: Any) -> Any:
     method, path = action.http.split()
     sent = sent_of(given)
-    for name in [name for name in sent if re.search(r"\{" + name + r"[:}]", path)]:
-        path = re.sub(r"\{" + name + r"(:path)?\}", str(sent.pop(name)), path)
+    for name in re.findall(r"\{(\w+)", path):
+        path = re.sub(r"\{\w+(:path)?\}", quote(str(sent.pop(name)), safe=""), path, count=1)
+    headers = {"If-Match": sent.pop(action.if_match)} if action.if_match in sent else {}
     query = {name: sent.pop(name) for name in action.query if name in sent}
     async with client_of(create_app(host, console=False), token=await admin_token(host)) as client:
-        answer = await client.request(method, path, params=query, json=sent)
+        answer = await client.request(method, path, params=query, json=sent or None, headers=headers)
     assert answer.status_code < 300, answer.text
     return answer.json() if answer.content else None
 
@@ -90,11 +93,13 @@ async def by_command(host: Host, settings: Settings, action: Action[Any, Any], g
     typed = "".join(sent.pop(name) for name in list(sent) if isinstance(getattr(given, name), SecretStr))
     words += [str(sent.pop(name)) for name in arguments_of(action) if name in sent]
     for name, value in sent.items():
-        option = {"job_type": "--type", "groups": "--group"}.get(name, f"--{name.replace('_', '-')}")
+        option = {"job_type": "--type", "groups": "--group", "items": "--key", "places": "--place"}.get(name, f"--{name.replace('_', '-')}")
         if value is True:
             words.append(option)
         else:
-            words += [part for each in (value if isinstance(value, list) else [value]) for part in (option, str(each))]
+            for each in value if isinstance(value, list) else [value]:
+                text = each["key"] if name == "items" else json.dumps(each) if isinstance(each, dict) else str(each)
+                words += [option, text]
     options = ["--store", settings.store, "--objects", settings.objects, "--app", "tests.host.band:application"]
     environment = {"GATELEG_DATA": str(settings.data)}
     result = await asyncio.to_thread(CliRunner().invoke, command_line, [*words, *options], input=typed, env=environment)

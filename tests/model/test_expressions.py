@@ -5,7 +5,7 @@ import pytest
 
 from gateleg.model import TTL, Attr, Condition, Entity, Key, Record, States, Table, field, state
 from gateleg.model.errors import ConditionTruth, ExpressionError, ExpressionValue, OverlappingPaths
-from gateleg.model.expressions import Action, Placeholders, all_of, render_actions
+from gateleg.model.expressions import Placeholders, UpdateAction, all_of, render_actions
 
 
 class Phase(States):
@@ -134,7 +134,7 @@ def test_two_names_that_would_share_a_placeholder_do_not() -> None:
     assert out.names == {"#_0": "x.y", "#_0_": "_0"}
 
 
-def update_of(*actions: Action) -> tuple[str, list[Any]]:
+def update_of(*actions: UpdateAction) -> tuple[str, list[Any]]:
     out = Placeholders()
     return render_actions(actions, out), list(out.values.values())
 
@@ -165,7 +165,7 @@ def update_of(*actions: Action) -> tuple[str, list[Any]]:
         (Task.phase.force(Phase.DONE), "SET #phase = :0", [{"S": "done"}]),
     ],
 )
-def test_actions_compile(action: Action, text: str, values: list[Any]) -> None:
+def test_actions_compile(action: UpdateAction, text: str, values: list[Any]) -> None:
     assert update_of(action) == (text, values)
 
 
@@ -192,7 +192,7 @@ def test_none_is_refused_for_an_attribute_that_is_not_optional() -> None:
         [Task.config["a"]["b"].set(1), Task.config["a"].remove()],
     ],
 )
-def test_a_path_is_written_once(actions: list[Action]) -> None:
+def test_a_path_is_written_once(actions: list[UpdateAction]) -> None:
     with pytest.raises(OverlappingPaths):
         update_of(*actions)
 

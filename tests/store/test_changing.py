@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from gateleg.model import Action
+from gateleg.model import UpdateAction
 from gateleg.net import Backoff
 from gateleg.store import LostRace, NotFound, Store
 from tests.store.doubles import Scripted
@@ -22,7 +22,7 @@ def test_decision_is_repeated_on_the_new_item(store: Store) -> None:
     store.patch(stale, Draft.text.set("ab"))
     seen: list[str] = []
 
-    def append(draft: Draft) -> Sequence[Action]:
+    def append(draft: Draft) -> Sequence[UpdateAction]:
         seen.append(draft.text)
         return [Draft.text.set(draft.text + "!")]
 
@@ -50,7 +50,7 @@ def test_repeated_lost_races_are_an_error(store: Store) -> None:
     patient = Store(store.transport, backoff=Backoff(tries=3), sleep=lambda seconds: None)
     tried: list[int] = []
 
-    def slow(found: Draft) -> Sequence[Action]:
+    def slow(found: Draft) -> Sequence[UpdateAction]:
         tried.append(found.version)
         store.patch(found, Draft.text.set("faster"))
         return [Draft.text.set("slower")]

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from gateleg.model import (
     GSI,
     LSI,
-    Action,
     Attr,
     Entity,
     Key,
@@ -21,6 +20,7 @@ from gateleg.model import (
     States,
     Table,
     Unique,
+    UpdateAction,
     Version,
     field,
     spec_of,
@@ -92,7 +92,7 @@ class Single(Thing, table=Table("Single", hash="PK", range="SK", tag="kind", ind
 KINDS: list[type[Thing]] = [Thing, Guarded, Single]
 words = st.sampled_from(["a", "b"])
 maybe = st.none() | words
-ACTIONS: dict[str, st.SearchStrategy[Callable[[type[Thing]], Action]]] = {
+ACTIONS: dict[str, st.SearchStrategy[Callable[[type[Thing]], UpdateAction]]] = {
     "phase": st.sampled_from([lambda kind, phase=phase: kind.phase.to(phase) for phase in (Phase.BUSY, Phase.NEW, Phase.DONE)]),
     "queue": words.map(lambda value: lambda kind: kind.queue.set(value)),
     "rank": st.integers(0, 3).map(lambda value: lambda kind: kind.rank.set(value)),

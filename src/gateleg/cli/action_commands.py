@@ -10,9 +10,10 @@ import inspect
 import re
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from dataclasses import replace
 from enum import Enum
+from pathlib import Path
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin
 
@@ -20,7 +21,7 @@ import typer
 from pydantic import SecretStr, ValidationError
 
 from gateleg.cli.host_runner import explain
-from gateleg.commands.opening import print_new_store, require_store, settings_from
+from gateleg.commands.opening import explaining_bad_settings, print_new_store, require_store, settings_from
 from gateleg.commands.options import AppOption, ConfigOption, JsonOption, ObjectsOption, PrefixOption, StoreOption
 from gateleg.commands.printing import FAILED, MISUSED, fail, print_json
 
@@ -40,6 +41,8 @@ _FLAGS = {
     "limit": ("--limit", "-n"),
     "application": ("--application", "-a"),
     "groups": ("--group", "-g"),
+    "items": ("--key",),
+    "places": ("--place",),
     "job_ids": (),
     "key_ids": (),
 }
@@ -78,7 +81,9 @@ def _label(name: str) -> str:
 
 def arguments_of(action: "Action[Any, Any]") -> list[str]:
     """The fields of an action's input that its command takes as arguments."""
-    return list(_PARAMETER.findall(action.http) if action.arguments is None else action.arguments)
+    if action.arguments is not None:
+        return list(action.arguments)
+    return [*_PARAMETER.findall(action.http), *([action.raw_body] if action.raw_body else [])]
 
 
 def commands_of(application: "Application") -> typer.Typer:
@@ -99,16 +104,18 @@ def commands_of(application: "Application") -> typer.Typer:
 
 
 def _command(sharing: "Sequence[Action[Any, Any]]", application: "Application | None") -> Callable[..., None]:
-    bulk = next((action for action in sharing if action.choices and not arguments_of(action)), None)
+    arguments = arguments_of(sharing[0])
+    bulk = next((action for action in sharing if set(arguments_of(action)) < set(arguments)), None)
+    optional = set() if bulk is None else set(arguments) - set(arguments_of(bulk))
     fields = {
         name: info
         for action in sharing
         for name, info in action.input.model_fields.items()
         if _FLAGS.get(name) != () and not _is_secret(info)
     }
-    arguments = arguments_of(sharing[0])
-    parameters = [_argument(name, fields[name], optional=bulk is not None) for name in arguments]
-    parameters += [_option(name, info) for name, info in fields.items() if name not in arguments]
+    needed = set.intersection(*({name for name, info in action.input.model_fields.items() if info.is_required()} for action in sharing))
+    parameters = [_argument(name, fields[name], optional=name in optional) for name in arguments]
+    parameters += [_option(name, info, required=name in needed) for name, info in fields.items() if name not in arguments]
     parameters += [_switch(action) for action in sharing if action.flag]
     parameters += [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False if name == "json" else None, annotation=annotation)
@@ -124,7 +131,8 @@ def _command(sharing: "Sequence[Action[Any, Any]]", application: "Application | 
         sent = {name: value for name, value in values.items() if value not in (None, [], False)}
         action = flagged[0] if flagged else sharing[0] if all(name in sent for name in arguments) else (bulk or sharing[0])
         if action is bulk and not any(name in sent for name in bulk.choices):
-            fail(f"pass {' '.join(map(_label, arguments))}, or choose with options: {', '.join(map(_flag, bulk.choices))}", MISUSED)
+            missing = " ".join(_label(name) for name in arguments if name in optional)
+            fail(f"pass {missing}, or choose with options: {', '.join(map(_flag, bulk.choices))}", MISUSED)
         unfit = [name for name in sent if name not in action.input.model_fields]
         if unfit:
             fail(f"{_flag(unfit[0])} does not go with {'an argument' if action is sharing[0] else 'this'}", MISUSED)
@@ -164,7 +172,15 @@ def perform_by_command(
 
     try:
         if application is None:
-            opening = acting(settings, app, jobs, creates_store=action.creates_store, needs_secret=action.needs_secret)
+            opening = acting(
+                settings,
+                app,
+                jobs,
+                with_tables="table" in action.input.model_fields,
+                with_secret=action.needs_secret,
+                creates_store=action.creates_store,
+                seals=action.seals,
+            )
         else:
             opening = _acting_in(application, settings, creates_store=action.creates_store)
         return asyncio.run(_perform(action, opening, given))
@@ -183,6 +199,8 @@ async def _perform(action: "Action[Any, Any]", opening: "AbstractAsyncContextMan
         declared = (own for actions in call.host.actions.values() for own in actions)
         action = next((own for own in declared if own.name == action.name), action)
         if isinstance(given, dict):
+            if action.raw_body:
+                given[action.raw_body] = _chunks(given[action.raw_body])
             if "job_id" in given and action.name.startswith("job."):
                 given["job_id"] = await find_id_of(call.host.queue, given["job_id"])
             try:
@@ -196,17 +214,34 @@ async def _perform(action: "Action[Any, Any]", opening: "AbstractAsyncContextMan
         return result, action.done(result) if once is None else once.value
 
 
+async def _chunks(place: str) -> "AsyncIterator[bytes]":
+    """The content of a file, or of standard input."""
+    if place != "-" and not Path(place).is_file():
+        fail(f"{place} is not a file", MISUSED)
+    with nullcontext(sys.stdin.buffer) if place == "-" else Path(place).open("rb") as file:
+        while chunk := await asyncio.to_thread(file.read, 1 << 20):
+            yield chunk
+
+
 @asynccontextmanager
 async def acting(
-    settings: "Settings", app: str | None = None, jobs: "Jobs | None" = None, *, creates_store: bool = False, needs_secret: bool = False
+    settings: "Settings",
+    app: str | None = None,
+    jobs: "Jobs | None" = None,
+    *,
+    with_tables: bool = False,
+    with_secret: bool = False,
+    creates_store: bool = False,
+    seals: bool = False,
 ) -> "AsyncIterator[ActionCall]":
-    """The host of the settings, with the queue tables that its store has and the job types `jobs`, and the user of the command line, who is
-    an admin.
+    """The host of the settings, with the queue tables that its store has and the job types `jobs`, and the user of the command line.
 
-    The host knows its applications, but does not start them: an action on keys, secrets or jobs needs none of what they open. What
-    `needs_secret` seals can be read by the host afterwards.
+    The host knows its applications and their tables, but does not start them; `with_tables`, it also knows the tables of the modules in
+    the settings. A command that works `with_secret` needs the host's own secret, by which a host with a folder of objects knows its links.
+    A command that `seals` makes that secret if there is none, so that the host can read what is sealed.
     """
     from gateleg.cli.installed import installed_applications, loaded
+    from gateleg.cli.tables.declared import load_tables
     from gateleg.host import Application
     from gateleg.host.actions import ActionCall
     from gateleg.host.credentials import Keys
@@ -219,16 +254,24 @@ async def acting(
 
     _find_store(settings, creates_store)
     named = None if app is None else loaded(app, "jobs")
-    known = (*installed_applications(settings), *([named] if isinstance(named, Application) else []))
+    installed = installed_applications(settings)
+    known = (*installed, *([named] if isinstance(named, Application) else []))
     brought = further_tables(known)
-    async with Host.open(settings, prepare=False, further=brought, visiting=not needs_secret) as host:
+    with explaining_bad_settings():
+        settings = settings.naming_tables(installed)
+    if with_secret and settings.objects.startswith("dir:"):
+        settings.load_secret(make=False)
+    own = load_tables(settings) if with_tables and settings.tables else ()
+    declared = tuple(dict.fromkeys((*own, *(table for application in installed for table in application.tables))))
+    async with Host.open(settings, prepare=False, further=brought, visiting=not seals) as host:
         await host.store.ensure_tables(*TABLES)
         states = {names: await host.store.table_states(tables_named(names).all[0]) for names in (PLAIN, *brought)}
         present = [names for names, state in states.items() if "MISSING" not in state.values()] or [PLAIN]
         types = webhook_jobs(host.store, host.secrets, host.outgoing) if jobs is None else jobs
         queue = AsyncQueue(host.store, types, host.queue.context.settings, tables=present[0], further=present[1:])
         keys = Keys(host.store, _tenant_check(settings, known))
-        yield ActionCall(replace(host, queue=queue, applications=known, keys=keys), command_line_principal())
+        acting_host = replace(host, queue=queue, declared=declared, applications=known, keys=keys)
+        yield ActionCall(acting_host, command_line_principal())
 
 
 @asynccontextmanager
@@ -290,11 +333,10 @@ def _argument(name: str, info: Any, *, optional: bool) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
 
 
-def _option(name: str, info: Any) -> inspect.Parameter:
+def _option(name: str, info: Any, *, required: bool) -> inspect.Parameter:
     """The parameter from which Typer makes an option. Texts are validated by the input's model."""
     kind = _plain_kind(info.annotation)
     flags = _FLAGS.get(name) or (f"--{name.replace('_', '-')}",)
-    required = info.is_required()
     option = typer.Option(*flags, help=info.description or f"{name.replace('_', ' ').capitalize()}.")
     default: Any = inspect.Parameter.empty if required else (False if kind is bool else None)
     annotation = Annotated[kind, option] if required or kind is bool else Annotated[kind | None, option]

@@ -21,6 +21,7 @@ GROUPS = {
     "serve": "gateleg.cli.serve",
     "engine": "gateleg.cli.engine",
     "tables": "gateleg.cli.tables",
+    "objects": "gateleg.cli.objects",
     "migrate": "gateleg.cli.migrate",
     "jobs": "gateleg.cli.jobs",
     "streams": "gateleg.cli.streams",
@@ -38,6 +39,8 @@ GROUPS = {
 }
 #: The help of groups that load much, so that the list of all commands does not load them.
 HELP = {
+    "tables": "Declared tables: plan, apply, query, explain, check, document, export and import them; single items.",
+    "objects": "Objects: put, delete and share them.",
     "jobs": "Jobs: submit, list, follow, cancel and retry them; queues, schedules and the archive.",
     "keys": "API keys of a host: create, list and revoke them.",
     "secrets": "Secrets of applications and tenants, encrypted in the store.",

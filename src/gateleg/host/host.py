@@ -112,6 +112,8 @@ class Host:
     actions: dict[str, tuple[Action[Any, Any], ...]] = field(default_factory=dict)
     #: the agent tools of all started applications
     tool_catalog: ToolCatalog = field(default_factory=ToolCatalog)
+    #: tables that are declared beside those of its applications, for commands that run without the applications
+    declared: tuple[Table, ...] = ()
 
     @contextmanager
     def isolate_failure(self, application: Application) -> Iterator[None]:
@@ -135,7 +137,7 @@ class Host:
         moved = tables_for_migrations(self.applications)
         consumed = (stream_table,) if any(application.table_streams is not None for application in self.applications) else ()
         queue = (table for tables in self.queue.context.ledgers for table in tables.all)
-        return tuple(dict.fromkeys((*queue, *WEB_TABLES, *MODEL_TABLES, *moved, *consumed, *own)))
+        return tuple(dict.fromkeys((*queue, *WEB_TABLES, *MODEL_TABLES, *moved, *consumed, *own, *self.declared)))
 
     def tools_for(self, principal: Principal) -> list[OfferedTool]:
         """The agent tools that a principal may use, of all applications."""

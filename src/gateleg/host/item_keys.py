@@ -2,17 +2,23 @@
 
 A search field takes the text of a hash attribute (`ARTIST#Nina`), the component that it is built from (`Nina`), or all components of a
 key, separated by commas (`Nina, Sinnerman`), as the pages of items name them.
+
+In addresses, requests and commands, a key is a JSON object of the table's key attributes, each in DynamoDB JSON or, since their types are
+known, as a plain string or number.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
+from gateleg.host.errors import Refusal
 from gateleg.model import ModelError
 from gateleg.ops.plain_json import value_text
+from gateleg.ops.values import check_item
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -20,7 +26,19 @@ if TYPE_CHECKING:
     from gateleg.model import Item, Spec, Table
     from gateleg.model.wire import Value
 
-__all__ = ["KeyQuestion", "item_address", "item_label", "key_questions", "key_text", "key_values", "read_key", "table_address"]
+__all__ = [
+    "KeyQuestion",
+    "item_address",
+    "item_label",
+    "key_of",
+    "key_questions",
+    "key_text",
+    "key_values",
+    "key_words",
+    "read_key",
+    "table_address",
+    "valid_key",
+]
 
 
 def item_label(table: Table, spec: Spec[Any] | None, item: Item) -> str:
@@ -42,24 +60,60 @@ def key_values(spec: Spec[Any], item: Item) -> dict[str, str]:
     return found or {attribute: value_text(item[attribute]) for attribute in spec.table.attributes}
 
 
+class BadItemKey(Refusal):
+    """A key does not fit its table."""
+
+    status = 422
+
+
+def key_of(table: Table, item: Item) -> Item:
+    """The key of an item."""
+    return {name: item[name] for name in table.attributes}
+
+
 def key_text(table: Table, item: Item) -> str:
-    """The key of an item as in the address."""
-    return json.dumps({name: item[name] for name in table.attributes}, ensure_ascii=False, separators=(",", ":"))
+    """The key of an item as in addresses and in the audit log."""
+    return json.dumps(key_of(table, item), ensure_ascii=False, separators=(",", ":"))
+
+
+def key_words(table: Table, item: Item) -> str:
+    """The key of an item in words: `pk=BOOK#1, sk=BOOK`."""
+    return ", ".join(f"{name}={value_text(item[name])}" for name in table.attributes)
 
 
 def read_key(table: Table, text: str) -> Item | None:
-    """The key in an address; None if it is not valid."""
+    """The key in a text; None if it is not valid."""
     try:
-        found = json.loads(text)
-    except json.JSONDecodeError:
+        content = json.loads(text, parse_float=Decimal)
+    except (ValueError, RecursionError):
         return None
     types = table.key_types()
-    if not isinstance(found, dict) or set(found) != set(table.attributes):
+    if not isinstance(content, dict) or set(content) != set(table.attributes):
         return None
-    for name, value in found.items():
-        if not isinstance(value, dict) or list(value) != [types[name]] or not isinstance(value[types[name]], str):
-            return None
-    return found
+    key = {name: _key_value(content[name], types[name]) for name in table.attributes}
+    complete = {name: value for name, value in key.items() if value is not None}
+    try:
+        check_item(complete, table, types)
+    except ValueError:
+        return None
+    return complete
+
+
+def _key_value(value: Any, kind: str) -> dict[str, Any] | None:
+    if isinstance(value, dict):
+        return value if list(value) == [kind] and isinstance(value[kind], str) else None
+    if isinstance(value, str) and kind in "SB":
+        return {kind: value}
+    return {"N": str(value)} if kind == "N" and isinstance(value, int | Decimal) and not isinstance(value, bool) else None
+
+
+def valid_key(table: Table, text: str) -> Item:
+    """The key in a text. Raises `BadItemKey`, which says what a key is."""
+    key = read_key(table, text)
+    if key is None:
+        example = json.dumps({name: {kind: "..."} for name, kind in table.key_types().items() if name in table.attributes})
+        raise BadItemKey(f"{text[:200]} is not a key of {table.name}.", fix=f"Send a JSON object such as {example}.")
+    return key
 
 
 def item_address(table_name: str, key: str, **more: str) -> str:

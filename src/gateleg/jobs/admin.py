@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
     from gateleg.jobs.leases import LeaseObserver
     from gateleg.jobs.queue_context import QueueContext
-    from gateleg.model import Action, Condition
+    from gateleg.model import Condition, UpdateAction
     from gateleg.store.flow import Flow
 
 
@@ -52,7 +52,7 @@ def cancel(context: QueueContext, job_id: UUID, *, reason: str | None = None, fo
     once, whatever its handler does. So is a job that another program's worker runs, because that would not see the request.
     """
 
-    def decide(job: Job, now: datetime) -> tuple[JobStatus, list[Action]] | None:
+    def decide(job: Job, now: datetime) -> tuple[JobStatus, list[UpdateAction]] | None:
         if job.finished:
             return None
         if job.status == JobStatus.PENDING:
@@ -72,7 +72,7 @@ def cancel(context: QueueContext, job_id: UUID, *, reason: str | None = None, fo
     return (yield from _decide_and_write(context, job_id, decide))
 
 
-def cancel_actions(context: QueueContext, reason: str | None, because: UUID | None, now: datetime) -> list[Action]:
+def cancel_actions(context: QueueContext, reason: str | None, because: UUID | None, now: datetime) -> list[UpdateAction]:
     """The actions that cancel a pending job. `because` is the dependency that failed."""
     return [
         Job.status.to(JobStatus.CANCELLED),
@@ -139,7 +139,7 @@ def _restart(context: QueueContext, job: Job) -> Flow[Job]:
     )
 
 
-def restart_actions(job: Job, unfinished: Sequence[UUID], now: datetime) -> list[Action]:
+def restart_actions(job: Job, unfinished: Sequence[UUID], now: datetime) -> list[UpdateAction]:
     """The actions that make a finished job pending again."""
     return [
         Job.status.to(JobStatus.PENDING),
@@ -164,7 +164,7 @@ def restart_actions(job: Job, unfinished: Sequence[UUID], now: datetime) -> list
 
 
 def _decide_and_write(
-    context: QueueContext, job_id: UUID, decide: Callable[[Job, datetime], tuple[JobStatus, list[Action]] | None]
+    context: QueueContext, job_id: UUID, decide: Callable[[Job, datetime], tuple[JobStatus, list[UpdateAction]] | None]
 ) -> Flow[Job]:
     """Write what `decide` returns for the current job, and repeat both when another writer was faster. None leaves the job unchanged."""
     current = yield from job_to_change(context, job_id)
@@ -186,7 +186,7 @@ def _decide_and_write(
 def set_priority(context: QueueContext, job_id: UUID, priority: int) -> Flow[Job]:
     """Change the priority of a pending job (0 to 100, higher first) and return the job. Raises `WrongState` if it is not pending."""
 
-    def decide(job: Job, now: datetime) -> tuple[JobStatus, list[Action]] | None:
+    def decide(job: Job, now: datetime) -> tuple[JobStatus, list[UpdateAction]] | None:
         if job.status != JobStatus.PENDING:
             raise WrongState(f"Job {job_id} is {job.status}; only pending jobs have a priority to change.")
         return None if job.priority == priority else (JobStatus.PENDING, [Job.priority.set(priority)])

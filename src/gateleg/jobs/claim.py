@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from gateleg.jobs.queue_context import QueueContext
-    from gateleg.model import Action
+    from gateleg.model import UpdateAction
     from gateleg.model.planning import PreparedUpdate
     from gateleg.model.wire import Value
     from gateleg.store import WriteOperation
@@ -316,7 +316,7 @@ def claim_write(kind: type[Job], candidate: Candidate, term: LeaseTerm, token: s
 
 def planned_claim(kind: type[Job], candidate: Candidate, term: LeaseTerm, token: str) -> WriteOperation[Job]:
     """The same update, planned by the model."""
-    actions: list[Action] = [
+    actions: list[UpdateAction] = [
         Job.status.to(JobStatus.PROCESSING),
         Job.worker_id.set(term.worker_id),
         # A try that has snoozed goes on: it began when it was first claimed.

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gateleg.jobs.worker.output import AttemptRecorder
-    from gateleg.model import Action, Condition, Ref
+    from gateleg.model import Condition, Ref, UpdateAction
     from gateleg.model.planning import PreparedUpdate
     from gateleg.model.wire import Value
     from gateleg.store import WriteOperation
@@ -91,7 +91,7 @@ def finish(
 
     `unchanged` states that this worker has not written to the job since its claim, which saves reading it.
     """
-    extra: list[Action] = []
+    extra: list[UpdateAction] = []
     if logs is not None:
         extra.append(Job.logs.set(logs))
     other_writes: list[WriteOperation[Any]] = [] if chunk is None else [put(moved_to(context.tables.log_chunk, chunk))]
@@ -124,7 +124,7 @@ def _write_outcome(
     job: Job,
     decision: Decision,
     now: datetime,
-    extra: Sequence[Action],
+    extra: Sequence[UpdateAction],
     other_writes: Sequence[WriteOperation[Any]],
     unchanged: bool,
 ) -> Flow[Job]:
@@ -217,7 +217,7 @@ def change_status(
     context: QueueContext,
     job: Job,
     status: JobStatus,
-    actions: Sequence[Action],
+    actions: Sequence[UpdateAction],
     other_writes: Sequence[WriteOperation[Any]] = (),
     condition: Condition | None = None,
 ) -> Flow[Job]:
@@ -279,7 +279,7 @@ def settlement_of(context: QueueContext, job: Job) -> Job:
     )
 
 
-def attempt_end_actions(context: QueueContext, job: Job, decision: Decision, now: datetime) -> list[Action]:
+def attempt_end_actions(context: QueueContext, job: Job, decision: Decision, now: datetime) -> list[UpdateAction]:
     """The actions that end an attempt."""
     actions = [
         Job.status.to(decision.status),
@@ -305,7 +305,7 @@ def attempt_end_actions(context: QueueContext, job: Job, decision: Decision, now
     return [*actions, *finish_actions(context, decision.status, decision.results, now)]
 
 
-def finish_actions(context: QueueContext, status: JobStatus, results: Results | None, now: datetime) -> list[Action]:
+def finish_actions(context: QueueContext, status: JobStatus, results: Results | None, now: datetime) -> list[UpdateAction]:
     """The actions that finish a job, besides the change of status."""
     done = Job.completed_at.set(now)
     return [done] if results is None else [done, Job.job_results.set(results)]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gateleg.jobs.queue_context import QueueContext
     from gateleg.jobs.tables.job import Logs, Progress
     from gateleg.jobs.tables.records import EventChunk, LogChunk
-    from gateleg.model import Action, Item
+    from gateleg.model import Item, UpdateAction
     from gateleg.store import WriteOperation
     from gateleg.store.flow import Flow
 
@@ -66,7 +66,7 @@ def renew(
     Raises `LeaseLost` if the lease has expired and another worker has the job, or the job was cancelled by force.
     """
     until = context.now() + timedelta(seconds=context.settings.lease_seconds)
-    actions: list[Action] = [Running.lease_until.set(until)]
+    actions: list[UpdateAction] = [Running.lease_until.set(until)]
     if progress is not None:
         actions.append(Running.progress.set(progress))
     if logs is not None:

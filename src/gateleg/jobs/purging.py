@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field
 
 from gateleg.jobs.errors import BadPurge, PurgeIncomplete
 from gateleg.jobs.handlers import DeclaredSchedule, Jobs
-from gateleg.model import Access, Action, Query, spec_of
+from gateleg.model import Access, Query, UpdateAction, spec_of
 from gateleg.model.inspection import is_refused
 from gateleg.model.types import is_special, read_annotation
 from gateleg.store import ConditionFailed, LostRace, NotFound, TransactionCanceled
@@ -66,7 +66,7 @@ class Purge(Generic[E]):
     #: named functions that remove data elsewhere, such as vectors, and return how much they have removed
     hooks: Mapping[str, Callable[[E], Awaitable[int | None]]] = field(default_factory=dict)
     #: returns actions to write when the purge of an item begins, such as a transition to a final state
-    begin: Callable[[E], Sequence[Action]] = _nothing
+    begin: Callable[[E], Sequence[UpdateAction]] = _nothing
     #: returns queries for the items whose date is not after the given time; without it, sweeps scan the table
     due: Callable[[datetime], Sequence[Query[E]]] | None = None
     #: the maximum number of read units per second of a scan

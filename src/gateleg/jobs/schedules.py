@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from gateleg.jobs.queue_context import QueueContext
     from gateleg.jobs.tables.job import Job
     from gateleg.jobs.tasks import JobContext
-    from gateleg.model import Action
+    from gateleg.model import UpdateAction
     from gateleg.store import Page, WriteOperation
     from gateleg.store.flow import Flow
 
@@ -115,8 +115,8 @@ def set_enabled(context: QueueContext, name: str, enabled: bool) -> Flow[Schedul
     Enabling a schedule that its application no longer declares makes it an ordinary schedule. Raises `ScheduleMissing`.
     """
 
-    def decide(current: Schedule) -> list[Action]:
-        actions: list[Action] = [Schedule.enabled.set(enabled), Schedule.next_run_at.set(next_run(current, context.now()))]
+    def decide(current: Schedule) -> list[UpdateAction]:
+        actions: list[UpdateAction] = [Schedule.enabled.set(enabled), Schedule.next_run_at.set(next_run(current, context.now()))]
         if enabled and current.undeclared_at is not None:
             actions += [Schedule.declared_by.remove(), Schedule.undeclared_at.remove()]
         return actions

@@ -54,7 +54,7 @@ Tools (`gateleg.model.inspection`): `describe(table)` returns plain data for doc
 from gateleg.model.attr import Attr
 from gateleg.model.entity import Entity, Record, unknown_attributes
 from gateleg.model.errors import DeclarationError, DecodeError, ModelError
-from gateleg.model.expressions.nodes import Action, Condition
+from gateleg.model.expressions.nodes import Condition, UpdateAction
 from gateleg.model.fields import ANY, States, field, new_uuid, required, stamp, state
 from gateleg.model.key_parts import KeyPart, same_as
 from gateleg.model.keys import Key, Ref, spec_of
@@ -73,7 +73,6 @@ __all__ = [
     "LSI",
     "TTL",
     "Access",
-    "Action",
     "Attr",
     "Change",
     "Collection",
@@ -102,6 +101,7 @@ __all__ = [
     "Table",
     "TimeFormat",
     "Unique",
+    "UpdateAction",
     "Version",
     "field",
     "first_time_uuid",

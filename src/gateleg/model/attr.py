@@ -12,7 +12,6 @@ from typing_extensions import TypeVar
 from gateleg.errors import problem_message, shown
 from gateleg.model.errors import ExpressionError, ExpressionValue, UnsupportedType
 from gateleg.model.expressions.nodes import (
-    Action,
     AddAction,
     BooleanCall,
     Comparable,
@@ -27,6 +26,7 @@ from gateleg.model.expressions.nodes import (
     Size,
     Term,
     Transition,
+    UpdateAction,
     ValueCall,
 )
 from gateleg.model.fields import States
@@ -247,7 +247,7 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
         """The size of the attribute, to compare: the length of a text or binary, or the number of elements."""
         return Size(self)
 
-    def set(self, value: T | Operand[T]) -> Action[Of]:
+    def set(self, value: T | Operand[T]) -> UpdateAction[Of]:
         """Set the attribute to a value, to another attribute's value, or to a sum such as `Job.tries + 1`. None removes the attribute."""
         if isinstance(value, Operand):
             if isinstance(value, Attr) and self.shape.tag and value.shape.tag and self.shape.tag != value.shape.tag:
@@ -263,15 +263,15 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
             return RemoveAction(self.path, self.owner, self.name, self._guarded)
         return SetAction(self.path, self.owner, self.name, self._guarded, operand=self.written(value))
 
-    def force(self, value: T) -> Action[Of]:
+    def force(self, value: T) -> UpdateAction[Of]:
         """Set a state without checking transitions, for manual repairs."""
         return SetAction(self.path, self.owner, self.name, self._guarded, operand=self.written(value), forced=True)
 
-    def remove(self) -> Action[Of]:
+    def remove(self) -> UpdateAction[Of]:
         """Remove the attribute from the item."""
         return RemoveAction(self.path, self.owner, self.name, self._guarded)
 
-    def add(self, value: T) -> Action[Of]:
+    def add(self, value: T) -> UpdateAction[Of]:
         """Add to a number (a missing one counts as 0), or add elements to a set."""
         self._demand(("N", "NS", "SS", "BS"), "add", "numbers and sets")
         return AddAction(self.path, self.owner, self.name, self._guarded, operand=self._added(value))
@@ -284,24 +284,24 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
                 self._element().validate(element)
         return added
 
-    def delete(self, elements: T) -> Action[Of]:
+    def delete(self, elements: T) -> UpdateAction[Of]:
         """Delete elements from a set."""
         self._demand(("NS", "SS", "BS"), "delete", "sets", fix="Write .remove() to take the attribute away.")
         return DeleteAction(self.path, self.owner, self.name, self._guarded, operand=self.constant(elements))
 
     @overload
-    def append(self: Attr[list[E], Of], *values: E) -> Action[Of]: ...
+    def append(self: Attr[list[E], Of], *values: E) -> UpdateAction[Of]: ...
     @overload
-    def append(self: Attr[list[E] | None, Of], *values: E) -> Action[Of]: ...
-    def append(self: Attr[Any, Of], *values: Any) -> Action[Of]:
+    def append(self: Attr[list[E] | None, Of], *values: E) -> UpdateAction[Of]: ...
+    def append(self: Attr[Any, Of], *values: Any) -> UpdateAction[Of]:
         """Append elements to a list; a missing list counts as empty."""
         return self._extend(values, at_end=True)
 
     @overload
-    def prepend(self: Attr[list[E], Of], *values: E) -> Action[Of]: ...
+    def prepend(self: Attr[list[E], Of], *values: E) -> UpdateAction[Of]: ...
     @overload
-    def prepend(self: Attr[list[E] | None, Of], *values: E) -> Action[Of]: ...
-    def prepend(self: Attr[Any, Of], *values: Any) -> Action[Of]:
+    def prepend(self: Attr[list[E] | None, Of], *values: E) -> UpdateAction[Of]: ...
+    def prepend(self: Attr[Any, Of], *values: Any) -> UpdateAction[Of]:
         """Insert elements at the beginning of a list; a missing list counts as empty."""
         return self._extend(values, at_end=False)
 
@@ -311,7 +311,7 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
         if tag and tag not in tags:
             raise ExpressionError(f"{function} works on {kinds}, and {self!r} is stored as {tag}.", fix=fix)
 
-    def _extend(self, values: tuple[Any, ...], *, at_end: bool) -> Action[Of]:
+    def _extend(self, values: tuple[Any, ...], *, at_end: bool) -> UpdateAction[Of]:
         self._demand(("L",), "append" if at_end else "prepend", "lists")
         old: Operand[Any] = ValueCall("if_not_exists", (self, Constant([], {"L": []})))
         new = self.constant([self._element().validate(value) for value in values])
@@ -330,10 +330,10 @@ class Attr(Comparable[T, Of], Generic[T, Of]):
         return Term(self, self) - other
 
     @overload
-    def to(self: Attr[S, Of], target: S) -> Action[Of]: ...
+    def to(self: Attr[S, Of], target: S) -> UpdateAction[Of]: ...
     @overload
-    def to(self: Attr[S | None, Of], target: S) -> Action[Of]: ...
-    def to(self: Attr[Any, Of], target: Any) -> Action[Of]:
+    def to(self: Attr[S | None, Of], target: S) -> UpdateAction[Of]: ...
+    def to(self: Attr[Any, Of], target: Any) -> UpdateAction[Of]:
         """Move to a state; the write fails with `IllegalTransition` unless the stored state allows the transition."""
         operand = self.written(target)
         state = operand.value

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
     from gateleg.model.attr import Attribute
-    from gateleg.model.expressions.nodes import Action
+    from gateleg.model.expressions.nodes import UpdateAction
     from gateleg.model.spec import Spec
 
 __all__ = ["InputModel", "OutputModel", "PatchModel"]
@@ -167,7 +167,7 @@ class PatchModel(_RouteModel[E], Generic[E]):
     It has no key attributes, no `read_only` attributes, and no states, which only change by transitions.
     """
 
-    def actions(self) -> list[Action[E]]:
+    def actions(self) -> list[UpdateAction[E]]:
         """The update actions for the attributes that the client sent: `store.patch(Task, *body.actions(), task_id=task_id)`."""
         sent = {name: getattr(self, name) for name in self._entity_fields() if name in self.model_fields_set}
         return [getattr(self.__entity__, name).set(value) for name, value in sent.items()]

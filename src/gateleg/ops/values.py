@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from gateleg.model import Item, Table
 
-__all__ = ["constraints", "default_of", "type_name"]
+__all__ = ["check_item", "constraints", "default_of", "type_name"]
 
 
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,9})?", re.ASCII)

@@ -6,12 +6,13 @@ import inspect
 import re
 from typing import TYPE_CHECKING, Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Query, Request, Response
+from fastapi import APIRouter, Body, Depends, Header, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from gateleg.host.actions import ActionCall, perform
 from gateleg.web.access import principal_of
+from gateleg.web.bodies import body_limit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["add_action", "routes_of"]
 
+#: The body of a route that takes a file.
+_RAW = {"requestBody": {"content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}}}
 _PARAMETER = re.compile(r"\{(\w+)(?::path)?\}")
 
 
@@ -44,13 +47,14 @@ def add_action(router: APIRouter, action: Action[Any, Any]) -> None:
         summary=action.title,
         description=action.help,
         response_model=action.reply_type,
+        openapi_extra=_RAW if action.raw_body else None,
         status_code=204 if action.reply_type is None else 200 if action.made is None else 201,
     )
 
 
 def body_model(action: Action[Any, Any], path: str) -> type[BaseModel] | None:
-    """The body of an action's route: the input without what is in the path and the query. None if nothing is left."""
-    inside = {*_PARAMETER.findall(path), *action.query}
+    """The body of an action's route: the input without what is in the path, the query and headers. None if nothing is left."""
+    inside = {*_PARAMETER.findall(path), *action.query, *([action.if_match] if action.if_match else [])}
     if not inside:
         return action.input
     fields: dict[str, Any] = {
@@ -62,10 +66,13 @@ def body_model(action: Action[Any, Any], path: str) -> type[BaseModel] | None:
 
 
 def _endpoint(action: Action[Any, Any], path: str) -> Callable[..., Any]:
-    body = body_model(action, path)
+    body = None if action.raw_body else body_model(action, path)
     inside = _PARAMETER.findall(path)
+    query = [name for name in action.input.model_fields if name not in (*inside, action.raw_body)] if action.raw_body else action.query
 
-    async def endpoint(call: ActionCall, response: Response, **sent: Any) -> Any:
+    async def endpoint(call: ActionCall, request: Request, response: Response, **sent: Any) -> Any:
+        if action.raw_body:
+            sent[action.raw_body] = request.stream()
         content: BaseModel | None = sent.pop("body", None)
         values = {} if content is None else {name: getattr(content, name) for name in content.model_fields_set}
         try:
@@ -84,15 +91,19 @@ def _endpoint(action: Action[Any, Any], path: str) -> Callable[..., Any]:
 
     parameters = [
         inspect.Parameter("call", inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[ActionCall, Depends(_caller_of(action))]),
+        inspect.Parameter("request", inspect.Parameter.KEYWORD_ONLY, annotation=Request),
         inspect.Parameter("response", inspect.Parameter.KEYWORD_ONLY, annotation=Response),
     ]
-    for name in inside:
-        annotation = action.input.model_fields[name].rebuild_annotation()
-        parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation))
-    for name in action.query:
+    for name in (*inside, *query):
         info = action.input.model_fields[name]
-        annotation = Annotated[info.rebuild_annotation(), Query()]
-        parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=info.default))
+        default = inspect.Parameter.empty if info.is_required() else info.default
+        annotation = info.rebuild_annotation()
+        if name not in inside:
+            annotation = Annotated[annotation, Query(description=info.description)]
+        parameters.append(inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default))
+    if action.if_match:
+        header = Annotated[str | None, Header(alias="If-Match", description=action.input.model_fields[action.if_match].description)]
+        parameters.append(inspect.Parameter(action.if_match, inspect.Parameter.KEYWORD_ONLY, annotation=header, default=None))
     if body is not None:
         optional = all(not info.is_required() for info in body.model_fields.values())
         annotation = Annotated[body | None, Body()] if optional else Annotated[body, Body()]
@@ -100,7 +111,7 @@ def _endpoint(action: Action[Any, Any], path: str) -> Callable[..., Any]:
         parameters.append(inspect.Parameter("body", inspect.Parameter.KEYWORD_ONLY, annotation=annotation, default=default))
     endpoint.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     endpoint.__doc__ = action.help
-    return endpoint
+    return body_limit("upload")(endpoint) if action.raw_body else endpoint
 
 
 def _caller_of(action: Action[Any, Any]) -> Callable[[Request], ActionCall]:

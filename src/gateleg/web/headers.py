@@ -53,9 +53,9 @@ CONSOLE_POLICY = console_policy()
 PLAIN_POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
-#: For the API documentation, whose own script calls this host.
-REFERENCE_POLICY = (
-    "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'unsafe-inline'; img-src 'self' data:; "
+#: For the API documentation: Swagger UI, which needs neither inline scripts nor inline styles, calls this host.
+API_DOCS_POLICY = (
+    "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self'; img-src 'self' data:; "
     "form-action 'none'; base-uri 'none'; frame-ancestors 'none'"
 )
 #: For responses that are not pages.

@@ -8,6 +8,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from fastapi.responses import Response, StreamingResponse
 
+from gateleg.host.actions.objects import ObjectView
 from gateleg.host.errors import NotAllowed, Refusal, TooLargeBody, Unknown
 from gateleg.host.host import Host
 from gateleg.host.principal import Role
@@ -27,7 +28,6 @@ from gateleg.objects import (
 from gateleg.web.access import principal_of
 from gateleg.web.api.calls import host_of
 from gateleg.web.api.etags import fits
-from gateleg.web.api.objects import ObjectView
 from gateleg.web.bodies import body_limit
 
 router = APIRouter(tags=["Objects"])

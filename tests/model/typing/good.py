@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import Any, assert_type
 from uuid import UUID
 
-from gateleg.model import Action, Attr, Condition, Query, Ref, Spec, spec_of
+from gateleg.model import Attr, Condition, Query, Ref, Spec, UpdateAction, spec_of
 from gateleg.model.expressions import Operand
 from gateleg.model.planning import Write, plan_delete, plan_put, plan_update
 from tests.model.seeds.agents import Partition
@@ -31,14 +31,14 @@ assert_type(Job.status.is_in([JobStatus.PENDING]), Condition[Job])
 assert_type(Job.dependencies.size() > 3, Condition[Job])
 assert_type(Job.priority + 1, Operand[int])
 
-assert_type(Job.priority.set(5), Action[Job])
-assert_type(Job.priority.set(Job.priority + 1), Action[Job])
-assert_type(Job.priority.set(Job.retry_count), Action[Job])
-assert_type(Job.retry_count.set(Job.retry_count.if_not_exists(0) + 1), Action[Job])
-assert_type(Job.worker_id.set(None), Action[Job])
-assert_type(Job.status.to(JobStatus.PROCESSING), Action[Job])
-assert_type(Job.dependencies.append(UUID(int=1)), Action[Job])
-assert_type(Collection.allowed_groups.append("staff"), Action[Collection])
+assert_type(Job.priority.set(5), UpdateAction[Job])
+assert_type(Job.priority.set(Job.priority + 1), UpdateAction[Job])
+assert_type(Job.priority.set(Job.retry_count), UpdateAction[Job])
+assert_type(Job.retry_count.set(Job.retry_count.if_not_exists(0) + 1), UpdateAction[Job])
+assert_type(Job.worker_id.set(None), UpdateAction[Job])
+assert_type(Job.status.to(JobStatus.PROCESSING), UpdateAction[Job])
+assert_type(Job.dependencies.append(UUID(int=1)), UpdateAction[Job])
+assert_type(Collection.allowed_groups.append("staff"), UpdateAction[Collection])
 
 assert_type(Job.dependencies[0], Attr[UUID, Job])
 assert_type(Job.logs[Logs.entries][0][LogEntry.message], Attr[str, Job])

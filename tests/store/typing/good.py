@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Iterator
 from typing import Any, TypeVar, assert_type
 
-from gateleg.model import Action, Attr, Condition, Entity, Item, Key, PatchModel, Query, Ref, Table, field
+from gateleg.model import Attr, Condition, Entity, Item, Key, PatchModel, Query, Ref, Table, UpdateAction, field
 from gateleg.store import AsyncStore, AsyncTransaction, Batch, Page, Store, Transaction, WriteOperation, check, create, delete, patch, put
 from gateleg.store.locks import Lock
 from tests.model.seeds.jobs import Job, JobStatus, queue
@@ -106,7 +106,7 @@ def of_a_base(store: Store, cat: Cat, cats: list[Cat], item: Cat | Job) -> None:
     assert_type(store.patch(Cat, *CatChanges().actions(), name="Tom"), Cat)
     store.transact([*(patch(one, Named.seen.add(1)) for one in cats), check(cat.key, Named.seen == 0)])
     conditions: list[Condition] = [Cat.name == "Tom"]
-    actions: list[Action] = [Cat.seen.add(1)]
+    actions: list[UpdateAction] = [Cat.seen.add(1)]
     store.patch(cat, *actions)
     store.get(Cat, *conditions)
     store.delete(item)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from uuid import UUID, uuid4
 
+from gateleg.host import submitted_by
 from gateleg.host.errors import Unknown
 from gateleg.jobs import Submission
-from gateleg.web.member_jobs import submitted_by
 from poems.tables import Poem
 
 if TYPE_CHECKING:

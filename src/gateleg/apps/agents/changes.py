@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from gateleg.apps.agents.references import Target
-    from gateleg.model import Action, Condition, Entity
+    from gateleg.model import Condition, Entity, UpdateAction
     from gateleg.store import AsyncStore, StoreError, WriteOperation
 
 T = TypeVar("T")
@@ -131,7 +131,7 @@ def _count_of(entity: type[Any]) -> str | None:
     return next((name for name in ("reference_count", "run_count", "item_count") if name in names), None)
 
 
-def _revision_bump(entity: type[Any]) -> list[Action]:
+def _revision_bump(entity: type[Any]) -> list[UpdateAction]:
     return [entity.revision.add(1)] if "revision" in spec_of(entity).attributes else []
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from gateleg.apps.agents.settings import AgentsSettings
     from gateleg.apps.agents.tenancy import Context
     from gateleg.host import Resources
-    from gateleg.model import Action, Query, Ref
+    from gateleg.model import Query, Ref, UpdateAction
     from gateleg.store import AsyncStore, WriteOperation
 
 __all__ = [
@@ -133,9 +133,9 @@ def _run_of(partition: Partition, call: ModelCall) -> Ref[Run]:
     return Run.key(partition=partition, thread_uuid=call.labels["thread_uuid"], run_uuid=call.labels["run_uuid"])
 
 
-def _run_changes(call: ModelCall) -> list[Action]:
+def _run_changes(call: ModelCall) -> list[UpdateAction]:
     """The additions of a call to its run. The planner compares texts: its tokens are not those of the model."""
-    changes: list[Action] = []
+    changes: list[UpdateAction] = []
     if call.purpose != PLANNING:
         changes += [
             Run.prompt_tokens.add(call.input),

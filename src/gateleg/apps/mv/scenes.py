@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
     from uuid import UUID
 
-    from gateleg.model import Action
+    from gateleg.model import UpdateAction
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore, WriteOperation
 
@@ -95,7 +95,7 @@ async def split_scene(store: AsyncStore, project_id: UUID, sequence: int, at: fl
                 f"Scene {sequence} lasts {scene.duration:g} s and cannot be split at {at:g} s.", fix="Choose a time within the scene."
             )
         (second,) = rules.next_sequences(project, 1)
-        first: list[Action] = [Scene.duration.set(at)]
+        first: list[UpdateAction] = [Scene.duration.set(at)]
         if scene.video_clip_s3_key is not None:
             start = scene.trim_points.start if scene.trim_points else 0.0
             first += [Scene.trim_points.set(TrimPoints(start=start, end=start + at)), *_uncut(scene)]
@@ -148,7 +148,9 @@ async def get_scene(store: AsyncStore, project_id: UUID, sequence: int) -> Scene
     return scene
 
 
-async def edit_scene(store: AsyncStore, project_id: UUID, sequence: int, actions: Sequence[Action], version: int | None = None) -> Scene:
+async def edit_scene(
+    store: AsyncStore, project_id: UUID, sequence: int, actions: Sequence[UpdateAction], version: int | None = None
+) -> Scene:
     """Change attributes of a scene; with a `version`, only if it still has that version."""
     condition = None if version is None else Scene.version == version
     try:
@@ -162,10 +164,10 @@ async def edit_scene(store: AsyncStore, project_id: UUID, sequence: int, actions
 async def begin_scene(store: AsyncStore, project_id: UUID, sequence: int, job_id: UUID | None = None) -> Scene:
     """Mark a scene as processing. For a failed scene, this counts a retry. A scene that is already processing stays unchanged."""
 
-    def decide(scene: Scene) -> list[Action]:
+    def decide(scene: Scene) -> list[UpdateAction]:
         if scene.status is SceneStatus.PROCESSING:
             return []
-        actions: list[Action] = [Scene.status.to(SceneStatus.PROCESSING), Scene.error_message.remove()]
+        actions: list[UpdateAction] = [Scene.status.to(SceneStatus.PROCESSING), Scene.error_message.remove()]
         if job_id is not None:
             actions.append(Scene.video_generation_job_id.set(job_id))
         if scene.status is SceneStatus.FAILED:
@@ -175,7 +177,7 @@ async def begin_scene(store: AsyncStore, project_id: UUID, sequence: int, job_id
     return await _update_scene(store, project_id, sequence, decide)
 
 
-async def _update_scene(store: AsyncStore, project_id: UUID, sequence: int, decide: Callable[[Scene], list[Action]]) -> Scene:
+async def _update_scene(store: AsyncStore, project_id: UUID, sequence: int, decide: Callable[[Scene], list[UpdateAction]]) -> Scene:
     """Change a scene with the actions that `decide` returns for its current state. Conflicts are retried."""
     try:
         return await store.retrying(Scene, decide, project_id=project_id, sequence=sequence)
@@ -197,9 +199,9 @@ async def finish_take(store: AsyncStore, take: Take) -> Scene:
     return await get_scene(store, take.project_id, take.sequence)
 
 
-def _playing(scene: Scene, take: Take) -> list[Action]:
+def _playing(scene: Scene, take: Take) -> list[UpdateAction]:
     """The actions that make a take current. The trim and the lip-sync of the previous take are removed."""
-    actions: list[Action] = [
+    actions: list[UpdateAction] = [
         Scene.video_clip_s3_key.set(object_keys.scene_key(take.project_id, take.sequence)),
         Scene.original_video_clip_s3_key.set(take.clip_s3_key),
         Scene.working_video_clip_s3_key.remove(),
@@ -219,14 +221,14 @@ async def trim_scene(store: AsyncStore, project_id: UUID, sequence: int, points:
     take = await store.find(Take, project_id=project_id, sequence=sequence, take=max(scene.take, 1), consistent=True)
     if take is None or scene.take == 0:
         raise rules.WrongProjectState(f"Scene {sequence} has no clip to trim.", fix="Render the scene or upload a clip first.")
-    actions: list[Action] = [Scene.trim_points.remove(), Scene.duration.set(take.duration)]
+    actions: list[UpdateAction] = [Scene.trim_points.remove(), Scene.duration.set(take.duration)]
     if points is not None:
         kept = rules.check_trim(points, take.duration)
         actions = [Scene.trim_points.set(kept), Scene.duration.set(kept.end - kept.start)]
     return await edit_scene(store, project_id, sequence, [*actions, *_uncut(scene)], scene.version)
 
 
-def _uncut(scene: Scene) -> list[Action]:
+def _uncut(scene: Scene) -> list[UpdateAction]:
     """The actions that make the whole clip the current one, until a job cuts the new part. Clips of other programs are kept."""
     working = object_keys.working_key(scene.project_id, scene.sequence)
     if scene.working_video_clip_s3_key != working:
@@ -256,7 +258,7 @@ async def next_take(store: AsyncStore, project_id: UUID, sequence: int) -> int:
 async def fail_scene(store: AsyncStore, project_id: UUID, sequence: int, message: str) -> Scene | None:
     """Mark a scene as failed, unless it was deleted or has received a clip in the meantime."""
 
-    def decide(scene: Scene) -> list[Action]:
+    def decide(scene: Scene) -> list[UpdateAction]:
         if not scene.status.may_become(SceneStatus.FAILED):
             return []
         return [Scene.status.to(SceneStatus.FAILED), Scene.error_message.set(message[:2_000])]
@@ -303,7 +305,7 @@ class _OrderChange:
 
     def operations(self, project: Project) -> list[WriteOperation[Any]]:
         """All writes. The first updates the project, on condition that its order has not changed."""
-        actions: list[Action] = [Project.scene_order.set(self.order)]
+        actions: list[UpdateAction] = [Project.scene_order.set(self.order)]
         if self.last is not None:
             actions.append(Project.last_sequence.set(self.last))
         unchanged = (Project.scene_order == project.scene_order) & (Project.last_sequence == project.last_sequence)

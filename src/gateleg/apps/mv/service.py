@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from uuid import UUID
 
-    from gateleg.model import Action
+    from gateleg.model import UpdateAction
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore, Page
 
@@ -114,13 +114,13 @@ async def status_board(store: AsyncStore, most: int = 10_000) -> list[StatusCoun
     return board
 
 
-async def edit_project(store: AsyncStore, project_id: UUID, actions: Sequence[Action], version: int | None = None) -> Project:
+async def edit_project(store: AsyncStore, project_id: UUID, actions: Sequence[UpdateAction], version: int | None = None) -> Project:
     """Change attributes of a project; with `version`, only if the project still has that version."""
     condition = None if version is None else Project.version == version
     return await store.patch(Project, *actions, project_id=project_id, condition=condition)
 
 
-async def move_project(store: AsyncStore, project_id: UUID, status: ProjectStatus, *actions: Action) -> Project:
+async def move_project(store: AsyncStore, project_id: UUID, status: ProjectStatus, *actions: UpdateAction) -> Project:
     """Change the status of a project, if the transition is allowed. A project that already has the status stays unchanged."""
     project = await store.get(Project, project_id=project_id, consistent=True)
     moves = (Project.status.to(status),) if project.status is not status else ()
@@ -135,7 +135,7 @@ async def begin_scenes(store: AsyncStore, project_id: UUID) -> None:
     It is then processing without a job of its own, until a film is composed. A completed project keeps its film and its status.
     """
 
-    def decide(project: Project) -> list[Action]:
+    def decide(project: Project) -> list[UpdateAction]:
         if project.status is ProjectStatus.PENDING:
             return [Project.status.to(ProjectStatus.QUEUED), Project.root_job_id.remove()]
         if project.status is ProjectStatus.QUEUED and project.root_job_id is None:
@@ -219,7 +219,7 @@ def _file_of(item: Project | Scene | Take | FinalVersion) -> _File | None:
     return None
 
 
-def _clearing(item: Project | Scene | Take | FinalVersion, file: _File | None) -> list[Action]:
+def _clearing(item: Project | Scene | Take | FinalVersion, file: _File | None) -> list[UpdateAction]:
     """The actions that set the key of a file, and remove other invalid object keys. A list or mapping keeps its valid ones."""
     names, actions = refused_object_keys(item), list[Any]()
     for attribute in spec_of(type(item)).attributes.values():

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from uuid import UUID
 
-    from gateleg.model import Action
+    from gateleg.model import UpdateAction
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore
 
@@ -67,7 +67,7 @@ async def store_working_clip(store: AsyncStore, objects: AsyncObjects, scene: Sc
     """Store the trimmed clip of a scene as its working and current clip, beside the whole one, unless the scene plays another part now."""
     key, whole = object_keys.working_key(scene.project_id, scene.sequence), whole_clip(scene)
     await _put(objects, key, path, "video/mp4")
-    actions: list[Action] = [Scene.working_video_clip_s3_key.set(key), Scene.video_clip_s3_key.set(key)]
+    actions: list[UpdateAction] = [Scene.working_video_clip_s3_key.set(key), Scene.video_clip_s3_key.set(key)]
     if scene.original_video_clip_s3_key is None and whole is not None:
         # Another program made the clip, and stored only the key that is replaced.
         actions.append(Scene.original_video_clip_s3_key.set(whole))

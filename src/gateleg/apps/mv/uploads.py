@@ -20,7 +20,7 @@ from gateleg.store import delete
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from gateleg.model import Action
+    from gateleg.model import UpdateAction
     from gateleg.objects import AsyncObjects
     from gateleg.store import AsyncStore
     from gateleg.web.uploads import ReceivedFile
@@ -73,7 +73,7 @@ async def store_asset(store: AsyncStore, objects: AsyncObjects, project: Project
     before = getattr(project, _ATTRIBUTES[name].name)
     with file.path.open("rb") as content:
         stored = await objects.put(key, content, content_type=file.content_type)
-    actions: list[Action] = [_ATTRIBUTES[name].set(key)]
+    actions: list[UpdateAction] = [_ATTRIBUTES[name].set(key)]
     if name == "audio":
         actions += [Project.analysis_s3_key.remove(), Project.audio_duration.remove(), Project.tempo.remove()]
         actions.append(Project.audio_tag.set(stored.etag))
@@ -117,7 +117,7 @@ async def store_scene_picture(store: AsyncStore, objects: AsyncObjects, scene: S
     key = object_keys.scene_reference_key(scene.project_id, scene.sequence, uuid4().hex, EXTENSIONS[file.content_type])
     with file.path.open("rb") as content:
         await objects.put(key, content, content_type=file.content_type)
-    actions: list[Action] = [Scene.reference_image_s3_keys.set([*scene.reference_image_s3_keys, key])]
+    actions: list[UpdateAction] = [Scene.reference_image_s3_keys.set([*scene.reference_image_s3_keys, key])]
     return await edit_scene(store, scene.project_id, scene.sequence, actions, scene.version)
 
 

@@ -25,7 +25,7 @@ from gateleg.store import IllegalTransition, LostRace, NotFound, TransactionCanc
 if TYPE_CHECKING:
     from gateleg.apps.rag.access import Caller
     from gateleg.apps.rag.drafts import NewCollection
-    from gateleg.model import Action as WriteAction
+    from gateleg.model import UpdateAction
     from gateleg.store import AsyncStore
 
 #: An alias for the id of the default collection, which may contain characters that are awkward in a path.
@@ -194,7 +194,7 @@ async def update_collection(
     raise StaleVersion(f"Others changed the collection during each of {_MAX_ATTEMPTS} attempts.", fix="Try again.")
 
 
-async def _patch_row(store: AsyncStore, row: Collection, actions: list[WriteAction], sent: dict[str, Any]) -> Collection:
+async def _patch_row(store: AsyncStore, row: Collection, actions: list[UpdateAction], sent: dict[str, Any]) -> Collection:
     try:
         return await store.patch(row, *actions)
     except UniqueTaken:
@@ -250,7 +250,7 @@ def _check_status(row: Collection, sent: dict[str, Any]) -> None:
         raise NotActive(f"The collection is {row.status.value}.", fix="Restore a deleted one first: set its status to ACTIVE.")
 
 
-def _update_actions(repository: Repository, row: Collection, sent: dict[str, Any]) -> list[WriteAction]:
+def _update_actions(repository: Repository, row: Collection, sent: dict[str, Any]) -> list[UpdateAction]:
     checked: dict[str, Any] = dict(sent)
     if "name" in sent:
         checked["name"] = check_name(sent["name"])
@@ -262,7 +262,7 @@ def _update_actions(repository: Repository, row: Collection, sent: dict[str, Any
         checked["allowed_groups"] = check_groups(sent["allowed_groups"], repository)
     if "pipelines" in sent:
         checked["pipelines"] = merge_pipelines(sent["pipelines"], row.pipelines)
-    actions: list[WriteAction] = []
+    actions: list[UpdateAction] = []
     for name, value in checked.items():
         attribute = getattr(Collection, name)
         if value == getattr(row, name):
@@ -296,7 +296,7 @@ async def soft_delete_collection(store: AsyncStore, caller: Caller, repository_i
     return OpenedCollection(opened.repository, moved)
 
 
-async def _set_status(store: AsyncStore, row: Collection, status: CollectionStatus, *more: WriteAction) -> Collection:
+async def _set_status(store: AsyncStore, row: Collection, status: CollectionStatus, *more: UpdateAction) -> Collection:
     """Set the status, regardless of other changes since the row was read."""
     try:
         return await store.patch(row.key, Collection.status.to(status), *more)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from gateleg.apps.rag.drafts import MetadataDraft, PipelineDraft
     from gateleg.apps.rag.keyset import SortKey
-    from gateleg.model import Action as WriteAction
+    from gateleg.model import UpdateAction
     from gateleg.store import AsyncStore
 
 DEFAULT_NAME = "Default"
@@ -164,7 +164,7 @@ async def update_repository(
             raise StaleVersion(f"The repository {repository_id!r} has version {repository.version}, not {expected}.")
         if repository.status not in READY:
             raise NotActive(f"The repository {repository_id!r} is {repository.status.value}.", fix="Wait until it is ready.")
-        actions: list[WriteAction] = [Repository.config.set(_apply_changes(repository.config, changes, fields, store))]
+        actions: list[UpdateAction] = [Repository.config.set(_apply_changes(repository.config, changes, fields, store))]
         if repository.status is not RepositoryStatus.UPDATE_COMPLETE:
             actions.append(Repository.status.to(RepositoryStatus.UPDATE_COMPLETE))
         try:

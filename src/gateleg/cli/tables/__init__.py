@@ -2,10 +2,13 @@
 
 import typer
 
+from gateleg.cli.action_commands import add_actions
+from gateleg.cli.commands import HELP
 from gateleg.cli.tables import changes, items, reports, transfer
+from gateleg.host.actions.items import ITEM_ACTIONS
 
 app = typer.Typer(
-    help="Declared tables: plan, apply, query, explain, check, document, export and import them.",
+    help=HELP["tables"],
     add_completion=False,
     no_args_is_help=True,
 )
@@ -25,3 +28,8 @@ app.command()(reports.mcp)
 app.command()(items.shell)
 app.command()(transfer.export)
 app.command(name="import")(transfer.load)
+
+_items = typer.Typer(help="Single items: show, create, change and delete them.", add_completion=False, no_args_is_help=True)
+_items.command()(items.show)
+add_actions(_items, ITEM_ACTIONS, "tables items")
+app.add_typer(_items, name="items")

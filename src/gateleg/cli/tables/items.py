@@ -1,4 +1,4 @@
-"""`browse` and `query`.
+"""`browse`, `query` and `items show`.
 
 `shell`.
 
@@ -25,7 +25,7 @@ from gateleg.commands.options import (
     StoreOption,
     TablesOption,
 )
-from gateleg.commands.printing import MISUSED, console, count, fail, print_items, print_json, print_rows
+from gateleg.commands.printing import FAILED, MISUSED, console, count, fail, print_items, print_json, print_rows
 
 if TYPE_CHECKING:
     from gateleg.host.settings import Settings
@@ -66,6 +66,32 @@ def named_table(store: "Store", name: str, settings: "Settings") -> "Table":
 
     declared = find_table(load_tables(settings), name, store.setup)
     return declared or described_table(store, name.removeprefix(settings.prefix))
+
+
+def show(
+    table: Annotated[str, typer.Argument(help="The table's name.")],
+    key: Annotated[str, typer.Argument(help='Its key attributes as a JSON object: {"pk": {"S": "A"}}, or short {"pk": "A"}.')],
+    store: StoreOption = None,
+    prefix: PrefixOption = None,
+    config: ConfigOption = None,
+) -> None:
+    """Show one item as JSON, with the ETag that `change` and `delete` take."""
+    import asyncio
+
+    from gateleg.cli.action_commands import acting
+    from gateleg.errors import GatelegError
+    from gateleg.host.actions.items import ItemReply, ItemTarget, stored_item
+
+    settings = settings_of_tables(config, store=store, prefix=prefix)
+
+    async def read() -> ItemReply:
+        async with acting(settings, with_tables=True) as call:
+            return ItemReply.of(await stored_item(call, ItemTarget(table=table, key=key)))
+
+    try:
+        print_json(asyncio.run(read()).model_dump(mode="json"))
+    except GatelegError as error:
+        fail(str(error), FAILED)
 
 
 def query(

@@ -3,8 +3,10 @@
 from typing import Any
 
 from gateleg.host.actions.action import Action, ActionCall, BulkAction, BulkResult, ShownOnce, StoppedHalfway, perform, perform_all
+from gateleg.host.actions.items import ITEM_ACTIONS
 from gateleg.host.actions.jobs import JOB_ACTIONS
 from gateleg.host.actions.keys import KEY_ACTIONS
+from gateleg.host.actions.objects import OBJECT_ACTIONS
 from gateleg.host.actions.queues import QUEUE_ACTIONS, SCHEDULE_ACTIONS
 from gateleg.host.actions.secrets import SECRET_ACTIONS
 from gateleg.host.actions.webhooks import WEBHOOK_ACTIONS
@@ -16,6 +18,8 @@ ACTIONS: tuple[Action[Any, Any], ...] = (
     *JOB_ACTIONS,
     *QUEUE_ACTIONS,
     *SCHEDULE_ACTIONS,
+    *ITEM_ACTIONS,
+    *OBJECT_ACTIONS,
     *KEY_ACTIONS,
     *SECRET_ACTIONS,
     *WEBHOOK_ACTIONS,

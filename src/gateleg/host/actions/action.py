@@ -104,9 +104,15 @@ class Action(Generic[G, R]):
     arguments: Sequence[str] | None = None
     #: whether its command may be the first to use a store
     creates_store: bool = False
-    #: whether it encrypts something with the host's secret
-    needs_secret: bool = False
+    #: whether it encrypts something with the host's secret, which its command then makes if there is none
+    seals: bool = False
     flag: str = ""
+    #: the field of its input that the header `If-Match` of its route has, instead of the body
+    if_match: str = ""
+    #: the field that its route has as the raw body, in chunks, and its command as a file; the other fields are in the query then
+    raw_body: str = ""
+    #: whether its result depends on the host's secret, so that a command must not act with a passing one
+    needs_secret: bool = False
     #: the fields that select the targets of a bulk; its command needs one of them
     choices: Sequence[str] = ()
     #: whether it submits jobs: a command then loads the job types of the applications
@@ -145,6 +151,8 @@ class Action(Generic[G, R]):
     also: str = ""
     #: whether agents get it as a tool, if their caller has the role
     tool: bool = True
+    #: its name in the audit log, if that depends on the input
+    entry: Callable[[G], str] | None = None
 
     async def check(self, call: ActionCall, given: G) -> None:
         """Refuse callers who may not do it."""
@@ -187,7 +195,8 @@ async def perform(action: Action[G, R], call: ActionCall, given: G) -> R:
     result = await action.run(call, given)
     if not action.each and action.changed(result):
         target, details = action.target(given, result), action.details(given, result)
-        await call.host.audit.note(call.principal, action.name, target, request_id=call.request_id, **details)
+        name = action.name if action.entry is None else action.entry(given)
+        await call.host.audit.note(call.principal, name, target, request_id=call.request_id, **details)
     return result
 
 

@@ -213,7 +213,7 @@ def _actions(
             run=add,
             http=f"POST {base}",
             made=lambda made: "",
-            needs_secret=True,
+            seals=True,
             target=lambda given, created: _target(given, created.webhook),
             details=lambda given, created: {**_owners(created.webhook), "url": created.webhook.url},
             reply=CreatedWebhook.of,

@@ -21,7 +21,7 @@ from gateleg.store.transports import ServiceError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from gateleg.model import Action
+    from gateleg.model import UpdateAction
     from gateleg.store import AsyncStore
 
 _log = logging.getLogger("gateleg.jobs.streams")
@@ -247,7 +247,7 @@ class ShardLeases:
             return None
         return HeldShard(taken, self._store.setup.ticks())
 
-    async def write(self, held: HeldShard, *actions: Action) -> None:
+    async def write(self, held: HeldShard, *actions: UpdateAction) -> None:
         """Renew a lease, with changes. Raises `LeaseTaken` if the shard has another owner."""
         async with held.writing:
             lease = held.lease

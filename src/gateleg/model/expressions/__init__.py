@@ -1,11 +1,11 @@
 """Conditions and update actions, and their rendering as request expressions. Attributes create them: `Job.priority >= 5`."""
 
 from gateleg.model.expressions.nodes import (
-    Action,
     Condition,
     Operand,
     Placeholders,
     Transition,
+    UpdateAction,
     all_of,
     equals,
     exists,
@@ -14,11 +14,11 @@ from gateleg.model.expressions.nodes import (
 )
 
 __all__ = [
-    "Action",
     "Condition",
     "Operand",
     "Placeholders",
     "Transition",
+    "UpdateAction",
     "all_of",
     "equals",
     "exists",

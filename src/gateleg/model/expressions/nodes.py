@@ -472,7 +472,7 @@ def equals(attribute: str, value: Value) -> Condition:
 
 
 @dataclass(frozen=True, eq=False)
-class Action(Generic[E_contra]):
+class UpdateAction(Generic[E_contra]):
     """One clause of an update, such as the result of `Job.priority.set(5)`. Pass it to `patch`, `upsert` and similar calls of a store."""
 
     path: DocumentPath
@@ -488,7 +488,7 @@ class Action(Generic[E_contra]):
 
 
 @dataclass(frozen=True, eq=False)
-class SetAction(Action):
+class SetAction(UpdateAction):
     """SET path = operand."""
 
     operand: Operand[Any] = None  # type: ignore[assignment]
@@ -500,12 +500,12 @@ class SetAction(Action):
         return type(self), self.path, self.owner, self.forced, self.operand.cache_key(values)
 
 
-class RemoveAction(Action):
+class RemoveAction(UpdateAction):
     """REMOVE path."""
 
 
 @dataclass(frozen=True, eq=False)
-class AddAction(Action):
+class AddAction(UpdateAction):
     """ADD path value: add to a number or set."""
 
     operand: Operand[Any] = None  # type: ignore[assignment]
@@ -516,7 +516,7 @@ class AddAction(Action):
 
 
 @dataclass(frozen=True, eq=False)
-class DeleteAction(Action):
+class DeleteAction(UpdateAction):
     """DELETE path value: delete elements from a set."""
 
     operand: Operand[Any] = None  # type: ignore[assignment]
@@ -538,7 +538,7 @@ class Transition(SetAction):
         return type(self), self.path, self.owner, self.target, self.operand.cache_key(values)
 
 
-def render_actions(actions: Iterable[Action], out: Placeholders) -> str:
+def render_actions(actions: Iterable[UpdateAction], out: Placeholders) -> str:
     """The update expression of the actions. Raises `EmptyUpdate` without actions, and `OverlappingPaths` if two write the same path."""
     sections: dict[str, list[str]] = {"SET": [], "REMOVE": [], "ADD": [], "DELETE": []}
     seen: list[DocumentPath] = []
@@ -559,7 +559,7 @@ def render_actions(actions: Iterable[Action], out: Placeholders) -> str:
     return " ".join(f"{word} {', '.join(texts)}" for word, texts in sections.items() if texts)
 
 
-def _check_overlap(action: Action, seen: list[DocumentPath]) -> None:
+def _check_overlap(action: UpdateAction, seen: list[DocumentPath]) -> None:
     for other in seen:
         length = min(len(other), len(action.path))
         if other[:length] == action.path[:length]:

@@ -36,7 +36,7 @@ from gateleg.model.wire import decimal_text
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from gateleg.model.expressions.nodes import Action, DocumentPath, Operator
+    from gateleg.model.expressions.nodes import DocumentPath, Operator, UpdateAction
     from gateleg.model.wire import Item
 
 _OPERATORS: dict[str, Operator] = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
@@ -67,7 +67,7 @@ class BoundGuard:
         return f"{_WORDS[self.rule]} {self.bound}{counted}"
 
 
-def guards_of(actions: Sequence[Action]) -> tuple[BoundGuard, ...]:
+def guards_of(actions: Sequence[UpdateAction]) -> tuple[BoundGuard, ...]:
     """The bounds that actions could break: those of the attributes that are written, then those of lists and maps around them."""
     guards: list[BoundGuard] = []
     bounded = False
@@ -79,7 +79,7 @@ def guards_of(actions: Sequence[Action]) -> tuple[BoundGuard, ...]:
     return (*guards, *_element_guards(actions)) if bounded else ()
 
 
-def _attribute_guards(action: Action) -> Iterator[BoundGuard]:
+def _attribute_guards(action: UpdateAction) -> Iterator[BoundGuard]:
     """The bounds of the attribute that is written."""
     if isinstance(action, AddAction | DeleteAction) and isinstance(action.operand, Constant):
         ((tag, content),) = action.operand.wire.items()
@@ -126,7 +126,7 @@ def _path(operand: Operand[Any]) -> DocumentPath | None:
     return path
 
 
-def _number_guards(action: Action, path: DocumentPath, default: Decimal | None, sign: int, shift: Decimal) -> Iterator[BoundGuard]:
+def _number_guards(action: UpdateAction, path: DocumentPath, default: Decimal | None, sign: int, shift: Decimal) -> Iterator[BoundGuard]:
     """The bounds of `sign * value + shift` as conditions on the value at `path`; a missing value counts as `default`."""
     assert action.attr is not None
     for rule, operator in _OPERATORS.items():
@@ -144,7 +144,7 @@ def _number_guards(action: Action, path: DocumentPath, default: Decimal | None, 
         yield BoundGuard(action.attribute, rule, bound, within)  # type: ignore[arg-type]
 
 
-def _set_guards(action: Action, tag: str, elements: list[str]) -> Iterator[BoundGuard]:
+def _set_guards(action: UpdateAction, tag: str, elements: list[str]) -> Iterator[BoundGuard]:
     assert action.attr is not None
     place: Path[Any] = Path(action.path)
     members = [BooleanCall("contains", (place, Constant(None, {tag[0]: element}))) for element in elements]
@@ -164,23 +164,23 @@ def _set_guards(action: Action, tag: str, elements: list[str]) -> Iterator[Bound
             )
 
 
-def _list_guards(action: Action, added: int) -> Iterator[BoundGuard]:
+def _list_guards(action: UpdateAction, added: int) -> Iterator[BoundGuard]:
     assert action.attr is not None
     most = action.attr.bounds.max_length
     if most is not None:
         yield BoundGuard(action.attribute, "max_length", most, _fits(action, added, most))
 
 
-def _fits(action: Action, added: int, most: int) -> Condition:
+def _fits(action: UpdateAction, added: int, most: int) -> Condition:
     """A condition: `added` more elements fit. A missing list or set counts as empty."""
     if added > most:
         raise ExpressionValue(f"{action.attr!r} allows at most {most} elements, not {added}.", fix="Add fewer elements.")
     return _absent(action.path) | _size(action.path, "<=", most - added)
 
 
-def _element_guards(actions: Sequence[Action]) -> Iterator[BoundGuard]:
+def _element_guards(actions: Sequence[UpdateAction]) -> Iterator[BoundGuard]:
     """The bounds of the lengths of lists and maps whose elements are set or removed."""
-    touched: dict[tuple[DocumentPath, bool], list[Action]] = {}
+    touched: dict[tuple[DocumentPath, bool], list[UpdateAction]] = {}
     for action in actions:
         parent = action.attr.parent if action.attr is not None else None
         if parent is not None and parent.bounds is not None and isinstance(action, SetAction | RemoveAction):

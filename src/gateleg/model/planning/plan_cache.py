@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from gateleg.model.attr import Attribute
-    from gateleg.model.expressions.nodes import Action, Condition, Placeholders
+    from gateleg.model.expressions.nodes import Condition, Placeholders, UpdateAction
     from gateleg.model.planning.bounds import BoundGuard
     from gateleg.model.spec import Spec
     from gateleg.model.wire import Item, Value
@@ -164,7 +164,7 @@ class UpdateRequest:
 
 def read_update(
     spec: Spec[Any],
-    actions: Sequence[Action],
+    actions: Sequence[UpdateAction],
     condition: Condition | None,
     before: Mapping[str, Any],
     now: datetime,
@@ -198,7 +198,7 @@ def read_update(
     return UpdateRequest(key, values, after, changes, guards)
 
 
-def note_change(changes: dict[str, Any], attribute: Attribute, action: Action) -> Any:
+def note_change(changes: dict[str, Any], attribute: Attribute, action: UpdateAction) -> Any:
     """Record an attribute's new value (and those of a key part's fields) in `changes`, and return it."""
     if len(action.path) > 1:
         value = COMPUTED

@@ -10,7 +10,6 @@ from pydantic import BaseModel
 
 from gateleg.model.errors import DerivedKeyUnknown
 from gateleg.model.expressions.nodes import (
-    Action,
     Arithmetic,
     Condition,
     Constant,
@@ -18,6 +17,7 @@ from gateleg.model.expressions.nodes import (
     Placeholders,
     RemoveAction,
     SetAction,
+    UpdateAction,
     ValueCall,
     all_of,
     exists,
@@ -147,7 +147,7 @@ def _put_around_counts(
     counted_on = frozenset[str]() if version_read is None or spec.version is None else {spec.version.wire}
     kept = {*spec.table.attributes, *spec.counted_wires, *counted_on, RECOUNT}
     known = {attribute.wire for attribute in spec.attributes.values()} | spec.derived_names | before.keys()
-    actions: list[Action] = [SetAction((wire,), operand=Constant(None, value)) for wire, value in item.items() if wire not in kept]
+    actions: list[UpdateAction] = [SetAction((wire,), operand=Constant(None, value)) for wire, value in item.items() if wire not in kept]
     actions += [RemoveAction((wire,)) for wire in sorted(known - item.keys() - kept)]
     for wire in spec.counted_wires:
         if wire not in merged.deltas:

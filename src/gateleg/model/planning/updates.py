@@ -16,7 +16,6 @@ from pydantic import BaseModel
 
 from gateleg.model.errors import DerivedKeyUnknown, ExpressionError, ImmutableKey, MissingComponent, ReadOnlyAttribute, StateNeedsTransition
 from gateleg.model.expressions.nodes import (
-    Action,
     Arithmetic,
     Comparison,
     Condition,
@@ -27,6 +26,7 @@ from gateleg.model.expressions.nodes import (
     RemoveAction,
     SetAction,
     Transition,
+    UpdateAction,
     ValueCall,
     all_of,
     exists,
@@ -64,7 +64,7 @@ E = TypeVar("E", bound=BaseModel)
 
 def plan_update(
     target: E | Ref[E],
-    actions: Sequence[Action],
+    actions: Sequence[UpdateAction],
     *,
     now: datetime,
     mode: Literal["patch", "upsert"] = "patch",
@@ -118,10 +118,10 @@ def plan_update(
     return write
 
 
-def changed_attributes(before: E, after: E) -> list[Action]:
+def changed_attributes(before: E, after: E) -> list[UpdateAction]:
     """The actions that change a stored instance from `before` to `after`. A changed state attribute becomes a transition."""
     spec: Spec[Any] = spec_of(type(before))
-    actions: list[Action] = []
+    actions: list[UpdateAction] = []
     for attribute in spec.attributes.values():
         old, new = before.__dict__[attribute.name], after.__dict__[attribute.name]
         if old != new and not attribute.is_special("version") and attribute.traits.stamp is None:
@@ -144,14 +144,14 @@ class UpdateDraft(Generic[E]):
     now: datetime
     #: further changes and checks of the item in the same transaction
     merged: MergedChanges
-    actions: list[Action] = field(default_factory=list)
+    actions: list[UpdateAction] = field(default_factory=list)
     #: the new values of changed attributes
     changes: dict[str, Any] = field(default_factory=dict)
     moves: list[Transition] = field(default_factory=list)
     #: the known values that derived keys are built from, in insertion order
     relied: dict[str, None] = field(default_factory=dict)
 
-    def build(self, actions: Sequence[Action], mode: str, ref: Ref[Any]) -> dict[str, Any]:
+    def build(self, actions: Sequence[UpdateAction], mode: str, ref: Ref[Any]) -> dict[str, Any]:
         """Add the actions and everything that follows from them; return the values that the model sets."""
         for action in actions:
             self.add_action(action)
@@ -164,7 +164,7 @@ class UpdateDraft(Generic[E]):
             self.fill_new_item(ref.values)
         return owned
 
-    def add_action(self, action: Action) -> None:
+    def add_action(self, action: UpdateAction) -> None:
         """Check an action of the caller and record what it changes."""
         spec = self.spec
         attribute = spec.by_wire.get(action.path[0])
@@ -393,7 +393,7 @@ class UpdateDraft(Generic[E]):
         return Comparison(Path((version.wire,)), "=", stored)
 
 
-def _not_an_attribute(spec: Spec[Any], action: Action) -> ExpressionError:
+def _not_an_attribute(spec: Spec[Any], action: UpdateAction) -> ExpressionError:
     owner = action.owner.__name__ if action.owner is not None else spec.name
     source = spec.sources.get(action.attribute)
     if source is not None and source.member is not None and owner == spec.name:
@@ -429,7 +429,7 @@ def _stamp(attribute: Attribute) -> Callable[[Inputs], Value]:
     return lambda inputs: attribute.attr.written(inputs.now).wire
 
 
-def _check_writable(spec: Spec[Any], attribute: Attribute, action: Action) -> None:
+def _check_writable(spec: Spec[Any], attribute: Attribute, action: UpdateAction) -> None:
     name = f"{spec.name}.{attribute.name}"
     if attribute.name in spec.reachable(spec.key):
         raise ImmutableKey(f"{name} is part of the primary key.")

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 from pydantic import BaseModel
 
 from gateleg.model.expressions.nodes import (
-    Action,
     AddAction,
     Comparison,
     Condition,
@@ -28,6 +27,7 @@ from gateleg.model.expressions.nodes import (
     Placeholders,
     RemoveAction,
     SetAction,
+    UpdateAction,
     all_of,
     equals,
     exists,
@@ -277,11 +277,11 @@ class MergedChanges:
     bounds: tuple[BoundGuard, ...] = ()
 
     @property
-    def actions(self) -> list[Action]:
+    def actions(self) -> list[UpdateAction]:
         """The update actions that change the counters; empty if none changes."""
         if not self.deltas:
             return []
-        moves: list[Action] = []
+        moves: list[UpdateAction] = []
         for wire, delta in self.deltas.items():
             if self._too_low(wire, delta):
                 moves.append(SetAction((wire,), operand=Constant(0, {"N": "0"})))

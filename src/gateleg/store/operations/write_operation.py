@@ -31,7 +31,7 @@ from gateleg.store.transports import ServiceError, Unreachable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from gateleg.model import Action, Condition, Item
+    from gateleg.model import Condition, Item, UpdateAction
     from gateleg.model.keys import KeyPlan
     from gateleg.model.planning import MergedChanges
     from gateleg.model.wire import Value
@@ -331,7 +331,7 @@ class Patch(_TargetedWrite[Any], Generic[E]):
     """Update attributes of an item."""
 
     target: Ref[E] | E
-    actions: tuple[Action, ...]
+    actions: tuple[UpdateAction, ...]
     verb: Literal["patch", "upsert"] = "patch"
     known: Mapping[str, Any] = field(default_factory=dict)
     condition: Condition | None = None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar, overload
 
 from pydantic import BaseModel
 
-from gateleg.model import Action, Condition, Ref, spec_of
+from gateleg.model import Condition, Ref, UpdateAction, spec_of
 from gateleg.model.expressions.evaluation import check_about
 from gateleg.model.keys import KeyPlan, Presets
 from gateleg.model.planning import changed_attributes, plan_release
@@ -99,7 +99,7 @@ def put(
 def patch(
     target: type[E],
     /,
-    *changes: Action[E] | Condition[E],
+    *changes: UpdateAction[E] | Condition[E],
     known: Mapping[str, Any] = ...,
     condition: Condition[E] | None = None,
     check_version: bool = True,
@@ -110,7 +110,7 @@ def patch(
 def patch(
     target: type[E],
     /,
-    *changes: Action[E] | Condition[E],
+    *changes: UpdateAction[E] | Condition[E],
     known: Mapping[str, Any] = ...,
     condition: Condition[E] | None = None,
     check_version: bool = True,
@@ -121,7 +121,7 @@ def patch(
 def patch(
     target: type[E],
     /,
-    *changes: Action[E] | Condition[E],
+    *changes: UpdateAction[E] | Condition[E],
     known: Mapping[str, Any] = ...,
     condition: Condition[E] | None = None,
     check_version: bool = True,
@@ -132,7 +132,7 @@ def patch(
 def patch(
     target: Ref[E] | E,
     /,
-    *actions: Action[E],
+    *actions: UpdateAction[E],
     known: Mapping[str, Any] = ...,
     condition: Condition[E] | None = None,
     check_version: bool = True,
@@ -142,7 +142,7 @@ def patch(
 def patch(
     target: Ref[E] | E,
     /,
-    *actions: Action[E],
+    *actions: UpdateAction[E],
     known: Mapping[str, Any] = ...,
     condition: Condition[E] | None = None,
     check_version: bool = True,
@@ -152,7 +152,7 @@ def patch(
 def patch(
     target: Ref[E] | E,
     /,
-    *actions: Action[E],
+    *actions: UpdateAction[E],
     known: Mapping[str, Any] = ...,
     condition: Condition[E] | None = None,
     check_version: bool = True,
@@ -161,7 +161,7 @@ def patch(
 def patch(
     target: type[E] | Ref[E] | E,
     /,
-    *changes: Action[E] | Condition[E],
+    *changes: UpdateAction[E] | Condition[E],
     known: Mapping[str, Any] | None = None,
     condition: Condition[E] | None = None,
     check_version: bool = True,
@@ -190,7 +190,7 @@ def patch(
 def upsert(
     target: type[E],
     /,
-    *changes: Action[E] | Condition[E],
+    *changes: UpdateAction[E] | Condition[E],
     known: Mapping[str, Any] = ...,
     condition: Condition[E] | None = None,
     check_version: bool = True,
@@ -200,7 +200,7 @@ def upsert(
 def upsert(
     target: Ref[E] | E,
     /,
-    *actions: Action[E],
+    *actions: UpdateAction[E],
     known: Mapping[str, Any] = ...,
     condition: Condition[E] | None = None,
     check_version: bool = True,
@@ -208,7 +208,7 @@ def upsert(
 def upsert(
     target: type[E] | Ref[E] | E,
     /,
-    *changes: Action[E] | Condition[E],
+    *changes: UpdateAction[E] | Condition[E],
     known: Mapping[str, Any] | None = None,
     condition: Condition[E] | None = None,
     check_version: bool = True,
@@ -296,13 +296,13 @@ def check(target: Ref[E] | E, condition: Condition[E], /) -> WriteOperation[None
 
 
 def _addressed(
-    target: type[E] | Ref[E] | E, changes: tuple[Action | Condition, ...], components: dict[str, Any]
-) -> tuple[Ref[E] | E, tuple[Action, ...]]:
+    target: type[E] | Ref[E] | E, changes: tuple[UpdateAction | Condition, ...], components: dict[str, Any]
+) -> tuple[Ref[E] | E, tuple[UpdateAction, ...]]:
     """The target and the actions of a patch; conditions among the changes are key components."""
-    actions: list[Action] = []
+    actions: list[UpdateAction] = []
     key: list[Any] = []
     for change in changes:
-        if isinstance(change, Action):
+        if isinstance(change, UpdateAction):
             actions.append(change)
         elif isinstance(change, Condition | Presets):
             key.append(change)
@@ -326,7 +326,7 @@ def _entity_of(target: Any) -> type[Any]:
 
 
 def retrying(
-    target: type[E] | Ref[E] | E, decide: Callable[[E], Iterable[Action[E]]], /, *key: Condition[E], **components: Any
+    target: type[E] | Ref[E] | E, decide: Callable[[E], Iterable[UpdateAction[E]]], /, *key: Condition[E], **components: Any
 ) -> Operation[E]:
     """Change an item depending on its current state: `retrying(Job, lambda job: [Job.priority.set(job.priority + 1)], job_id=j)`.
 
@@ -357,7 +357,7 @@ class Retrying(Operation[E], Generic[E]):
     """Change an item depending on its current state."""
 
     target: Ref[E] | E
-    decide: Callable[[E], Iterable[Action[E]]]
+    decide: Callable[[E], Iterable[UpdateAction[E]]]
 
     def flow(self, setup: Setup) -> Flow[E]:
         """Read, decide, patch; after a lost race, decide again on the stored item that the error contains."""
@@ -386,10 +386,10 @@ class Retrying(Operation[E], Generic[E]):
         yield ref.entity, spec_of(ref.entity).key, ref.values
 
 
-def _decided(actions: Any) -> tuple[Action[Any], ...]:
+def _decided(actions: Any) -> tuple[UpdateAction[Any], ...]:
     """The actions of a decision, which is a list of them."""
-    if isinstance(actions, Action) or not isinstance(actions, Iterable):
-        result = "None" if actions is None else "a single action" if isinstance(actions, Action) else repr(actions)
+    if isinstance(actions, UpdateAction) or not isinstance(actions, Iterable):
+        result = "None" if actions is None else "a single action" if isinstance(actions, UpdateAction) else repr(actions)
         raise InvalidOption(
             f"The function given to retrying returned {result}.", fix="Return a list of actions; an empty one changes nothing."
         )

@@ -6,6 +6,9 @@ try:
     import fastapi  # noqa: F401 - every module below needs it
 except ModuleNotFoundError as error:
     raise explained(error) from error
+from gateleg.host.actions.items import ITEM_ACTIONS
+from gateleg.host.actions.objects import OBJECT_ACTIONS
+from gateleg.web.action_routes import routes_of
 from gateleg.web.api import audit, jobs, keys, models, objects, search, secrets, sessions, tables
 
 __all__ = ["ROUTERS"]
@@ -14,6 +17,8 @@ __all__ = ["ROUTERS"]
 ROUTERS = (
     *jobs.ROUTERS,
     tables.router,
+    routes_of(ITEM_ACTIONS, tag="Tables"),
+    routes_of(OBJECT_ACTIONS, tag="Objects"),
     objects.router,
     keys.router,
     sessions.router,

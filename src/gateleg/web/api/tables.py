@@ -1,21 +1,26 @@
-"""`/api/tables`: the declared tables, and queries by their access patterns."""
+"""`/api/tables`: the declared tables, queries by their access patterns, and items."""
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 
+from gateleg.host.actions import ActionCall
+from gateleg.host.actions.items import ItemReply, ItemTarget, WrittenItem, stored_item
 from gateleg.host.errors import Unknown
 from gateleg.host.host import Host
+from gateleg.host.items import check_readable, find_table
 from gateleg.model import Access, Table
 from gateleg.model.inspection import describe
 from gateleg.ops import explain
+from gateleg.ops.transfer import browse_flow
 from gateleg.web.api.calls import ApiCall, Viewing
 from gateleg.web.api.etags import tagged
 from gateleg.web.api.pages import Cursor, Limit, Listing, page_by_key
 
 router = APIRouter(prefix="/api/tables", tags=["Tables"])
 Name = Annotated[str, Path(max_length=255)]
+ItemKeyText = Annotated[str, Path(min_length=2, max_length=4000)]
 #: Attributes that are never returned: they grant access, or let their holder write in another's name.
 _HIDDEN = {"lease_token", "digest"}
 
@@ -139,3 +144,39 @@ async def ask_pattern(call: Viewing, table: Name, pattern: Name, ask: Ask) -> Li
         hydrate=access.plan.index.project != "all",
     )
     return Listing(items=[item.model_dump(mode="json", exclude_none=True, exclude=_HIDDEN) for item in page], next=page.next)
+
+
+#: Browsing must not slow down the users of a table.
+_MAX_UNITS_PER_SECOND = 100.0
+_MAX_EXAMINED = 2_000
+
+
+@router.get("/{table}/items")
+async def list_items(
+    call: Viewing,
+    table: Name,
+    entity: Annotated[str | None, Query(max_length=200, description="Only items of this entity.")] = None,
+    limit: Limit = 50,
+    cursor: Cursor = None,
+) -> Listing[ItemReply]:
+    """The stored items of a table, declared or not, in no particular order. A page reads at most 2,000 items, and may be short."""
+    check_readable(call.principal, table)
+    found = await find_table(call.host.store, call.host.tables, table)
+    check_readable(call.principal, found.name)
+    spec = next((spec for spec in found.specs if spec.name == entity), None)
+    if entity is not None and spec is None:
+        raise Unknown(f"{table} has no entity {entity!r}.", fix=f"GET /api/tables/{table} names its entities.")
+    store = call.host.store
+    flow = browse_flow(
+        store.setup, found, spec=spec, limit=limit, cursor=cursor, examine=_MAX_EXAMINED, units_per_second=_MAX_UNITS_PER_SECOND
+    )
+    page = await store.drive(flow)
+    return Listing(items=[ItemReply.of(WrittenItem(found, item)) for item in page.items], next=page.cursor)
+
+
+@router.get("/{table}/items/{key:path}", response_model=ItemReply)
+async def get_item(call: Viewing, table: Name, key: ItemKeyText) -> Response:
+    """One item, with the ETag that a change takes as `If-Match`. The key is a JSON object, percent-encoded."""
+    stored = await stored_item(ActionCall(call.host, call.principal, call.request_id), ItemTarget(table=table, key=key))
+    reply = ItemReply.of(stored)
+    return Response(reply.model_dump_json(), media_type="application/json", headers={"ETag": reply.etag, "Cache-Control": "no-store"})

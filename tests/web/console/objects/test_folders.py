@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gateleg.host.actions.objects import contradiction, new_key
 from gateleg.objects import Entry, ObjectPage
 from gateleg.web.console.objects.contents import (
     content_address,
-    contradiction,
     excerpt,
     folder_address,
     folder_entries,
@@ -20,7 +20,6 @@ from gateleg.web.console.objects.contents import (
     kind_of,
     kind_of_key,
     name_of,
-    new_key,
     object_address,
     path_to,
 )

@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from gateleg.host.item_writes import WriteConflict, remove, replace, save
+from gateleg.host.items import read_item
 from gateleg.model import spec_of
 from gateleg.store import AsyncStore
 from gateleg.web.console.tables.documents import read_document
-from gateleg.web.console.tables.item_writes import WriteConflict, remove, replace, save
-from gateleg.web.console.tables.query_results import read_item
 from gateleg.web.console.tables.sheets import fill, new_sheet, stored_sheet
 from tests.store.counting import Case, Map, Shelf, Volume, shelves
 

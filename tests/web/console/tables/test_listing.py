@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from gateleg.host.item_keys import item_address, item_label, key_text, read_key
+from gateleg.host.items import readable_table, undeclared_table
 from gateleg.jobs.tables import TABLES
 from gateleg.model import GSI, Item, Table, spec_of
 from gateleg.store import AsyncStore
@@ -14,12 +15,10 @@ from gateleg.web.console.tables.grids import ItemCell, ItemGrid, ItemRow, cell_o
 from gateleg.web.console.tables.items_tab import _cells, _columns
 from gateleg.web.console.tables.table_snapshots import (
     TableSnapshot,
-    readable_table,
     row_of,
     search,
     take_snapshots,
     totals,
-    undeclared_table,
 )
 from tests.web.console.tables.library import Book, Loan, books, library, loans, readers
 
@@ -152,7 +151,7 @@ def test_a_key_survives_an_address() -> None:
     assert item_address("Stray", key_text(STRAY, item)).startswith("/tables/Stray/item?key=%7B")
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", '{"id":{"S":"a"}}', '{"id":{"S":"a"},"at":{"S":"3"}}', '{"id":"a","at":{"N":"3"}}'])
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"id":{"S":"a"}}', '{"id":{"S":"a"},"at":{"S":"3"}}', '{"id":"a","at":"3"}'])
 def test_what_is_no_key_is_not_read_as_one(text: str) -> None:
     assert read_key(STRAY, text) is None
 

@@ -2,9 +2,10 @@
 
 import pytest
 
+from gateleg.host.items import read_item
 from gateleg.model import spec_of
 from gateleg.store import AsyncStore, CursorRejected
-from gateleg.web.console.tables.query_results import MeteredRequest, MeteringTransport, cost_text, query_page, read_item, scan_page
+from gateleg.web.console.tables.query_results import MeteredRequest, MeteringTransport, cost_text, query_page, scan_page
 from tests.web.console.tables.library import Book, Loan, Reader, books, library, loans, readers
 
 

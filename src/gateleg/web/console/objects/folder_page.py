@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 from nicegui import context, ui
 
+from gateleg.host.actions import perform
+from gateleg.host.actions.objects import ObjectsToDelete, PutObject, delete_objects, keys_below, new_key, put_object
 from gateleg.host.principal import Role
+from gateleg.web.console.actions import act, call_of
 from gateleg.web.console.cells import Badge, Column, Row, ago_cell, chip_cell
 from gateleg.web.console.dialogs import button, carry_out
 from gateleg.web.console.failures import describe_error, empty
@@ -14,7 +17,6 @@ from gateleg.web.console.forms import Field, confirm
 from gateleg.web.console.frame import Crumb, frame
 from gateleg.web.console.lists import pager, show_when_loaded
 from gateleg.web.console.markup import card, size_text, tag
-from gateleg.web.console.objects.changes import delete_objects, keys_below, take_file
 from gateleg.web.console.objects.contents import (
     DroppedFile,
     folder_address,
@@ -99,7 +101,8 @@ def _upload(view: View, prefix: str) -> None:
 
     async def take(event: UploadEventArguments) -> None:
         try:
-            info = await take_file(view, prefix, event.file, replace=bool(replace.value))
+            file = PutObject(key=new_key(prefix, event.file.name), content=event.file.iterate(), replace=bool(replace.value))
+            info = await perform(put_object, call_of(view), file)
         except Exception as error:
             words = describe_error(error)
             with client, said:
@@ -141,7 +144,7 @@ class _Selection:
         keys: list[str] = []
 
         async def count() -> None:
-            keys.extend(await keys_below(self._view, self._places))
+            keys.extend(await keys_below(call_of(self._view), self._places))
 
         if not await carry_out(self._view, Role.OPERATOR, count):
             return
@@ -151,5 +154,5 @@ class _Selection:
         loss = f"{what[:1].upper()}{what[1:]} will be deleted{named}. This cannot be undone."
         if not await confirm(f"Delete {what}?", loss, verb="Delete", name="delete" if len(keys) > 5 else None):
             return
-        if await carry_out(self._view, Role.OPERATOR, lambda: delete_objects(self._view, keys), "Deleted"):
+        if keys and await act(self._view, delete_objects, ObjectsToDelete(places=keys), confirmed=True):
             ui.navigate.reload()

@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING
 
 from nicegui import ui
 
+from gateleg.host.actions import perform
+from gateleg.host.actions.objects import NewLink, ObjectTarget, delete_object, sign_object
 from gateleg.host.principal import Role
 from gateleg.model.errors import S3KeyRefused
 from gateleg.objects import ByteRange, ObjectMissing
+from gateleg.web.console.actions import act, call_of
 from gateleg.web.console.dialogs import button, carry_out
 from gateleg.web.console.failures import empty
-from gateleg.web.console.forms import Field, confirm
+from gateleg.web.console.forms import Field
 from gateleg.web.console.frame import Crumb, frame
 from gateleg.web.console.lists import show_when_loaded
 from gateleg.web.console.markup import ago, card, size_text, tag
-from gateleg.web.console.objects.changes import delete_objects, share
 from gateleg.web.console.objects.contents import content_address, excerpt, folder_address, folder_of, how_much, kind_of, name_of, path_to
 
 if TYPE_CHECKING:
@@ -52,9 +54,7 @@ def _head(view: View, info: ObjectInfo) -> None:
             f"{info.key} will be deleted, {size_text(info.size)}. Items that refer to it will have a broken reference. This "
             "cannot be undone."
         )
-        if not await confirm("Delete this object?", loss, verb="Delete"):
-            return
-        if await carry_out(view, Role.OPERATOR, lambda: delete_objects(view, [info.key]), "Deleted"):
+        if await act(view, delete_object, ObjectTarget(key=info.key), loss=loss):
             ui.navigate.to(folder_address(folder_of(info.key)))
 
     with tag("div", classes="head"):
@@ -136,7 +136,8 @@ def _link(view: View, info: ObjectInfo) -> None:
 
             async def make() -> None:
                 async def work() -> None:
-                    link = await share(view, info.key, int(lasts.text))
+                    signed = await perform(sign_object, call_of(view), NewLink(key=info.key, expires=int(lasts.text)))
+                    link = f"{str(view.request.base_url).rstrip('/')}{signed.url}" if signed.url.startswith("/") else signed.url
                     box.clear()
                     with box:
                         tag("pre", link, "code wrap", tabindex="0")

@@ -85,15 +85,15 @@ async def keys_panel(view: View) -> None:
         box.clear()
         with box:
             _head(view, show)
+            if keys:
+                _list(view, keys, show)
+                return
             with tag("section", classes="card tight", aria_label="API keys"):
-                if keys:
-                    _list(view, keys, show)
-                else:
-                    sentence = (
-                        "Without keys, the host accepts only requests from this machine with its token. Once the first key exists, "
-                        "every request needs a key."
-                    )
-                    empty("people", "No keys yet", sentence)
+                sentence = (
+                    "Without keys, the host accepts only requests from this machine with its token. Once the first key exists, "
+                    "every request needs a key."
+                )
+                empty("people", "No keys yet", sentence)
 
     await show()
 
@@ -131,7 +131,8 @@ def _list(view: View, keys: list[ApiKey], show: Show) -> None:
         count = tag("span", "", "strong")
         several = button(revoke_keys.title, revoke_chosen, look="small danger")
     bar.set_visibility(False)
-    Grid("API keys", COLUMNS, [key_row(key, now) for key in keys], complete=True, on_choose=choose, on_action=revoke)
+    with tag("section", classes="card tight", aria_label="API keys"):
+        Grid("API keys", COLUMNS, [key_row(key, now) for key in keys], complete=True, on_choose=choose, on_action=revoke)
 
 
 async def _create(view: View, show: Show) -> None:

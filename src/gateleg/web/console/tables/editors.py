@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
+from gateleg.host.actions import perform
+from gateleg.host.actions.items import ChangeItem, CreateItem, InvalidItem, change_item, create_item
 from gateleg.host.item_keys import item_address, key_text
+from gateleg.host.item_writes import WriteConflict
+from gateleg.host.items import check_document, etag_of, hidden_names, readable
 from gateleg.store import AlreadyExists
+from gateleg.web.console.actions import call_of
 from gateleg.web.console.dialogs import button
 from gateleg.web.console.failures import trouble
 from gateleg.web.console.forms import Field, guarded, open_after_save, unguarded
 from gateleg.web.console.markup import card, tag
-from gateleg.web.console.tables.changes import create_document, create_item, save_document, save_item
-from gateleg.web.console.tables.documents import differences, document_of, read_document, readable
-from gateleg.web.console.tables.grids import hidden_names
+from gateleg.web.console.tables.documents import differences, document_of, read_document
 from gateleg.web.console.tables.inputs import sentence
-from gateleg.web.console.tables.item_writes import WriteConflict
-from gateleg.web.console.tables.query_results import read_item
 from gateleg.web.console.tables.sheets import fill, split
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from gateleg.model import Item, Spec, Table
     from gateleg.web.console.frame import View
-    from gateleg.web.console.tables.documents import ParsedDocument
     from gateleg.web.console.tables.sheets import Line, Sheet
 
 
@@ -74,6 +73,8 @@ class _Form:
             with self.said:
                 if isinstance(error, WriteConflict) and lost is not None:
                     lost(error)
+                elif isinstance(error, InvalidItem) and "document" not in self.controls:
+                    self.show_problems(error.problems)
                 else:
                     trouble(error)
             ui.run_javascript(_TO_THE_WORDS)
@@ -128,9 +129,13 @@ class FieldsEditor:
         await self._write(self._item, self._before, filled.instance)
 
     async def _write(self, item: Item, before: Any, after: Any) -> None:
+        table = self._spec.table
+        values = {name: value for name in self._spec.attributes if (value := after.__dict__[name]) != before.__dict__[name]}
+        change = ChangeItem(table=table.name, key=key_text(table, item), values=values, etag=etag_of(table, item))
+
         async def work() -> None:
-            await save_item(self._view, self._spec, item, before, after)
-            _saved(self._spec.table, self._item)
+            await perform(change_item, call_of(self._view), change)
+            _saved(table, item)
 
         await self._form.attempt(work, lambda race: self._lost(race, after))
 
@@ -204,31 +209,34 @@ class DocumentEditor:
         written = read_document(self._table, self._form.texts()["document"], self._item)
         self._form.show_problems({"document": written.problem} if written.problem else {})
         if not written.problem:
-            await self._write(self._item, written)
+            await self._write(self._item, written.content)
 
-    async def _write(self, item: Item, written: ParsedDocument) -> None:
+    async def _write(self, item: Item, content: Item) -> None:
+        table = self._table
+        change = ChangeItem(table=table.name, key=key_text(table, item), item=content, etag=etag_of(table, item))
+
         async def work() -> None:
-            await save_document(self._view, self._table, item, written)
-            _saved(self._table, item, form="json")
+            await perform(change_item, call_of(self._view), change)
+            _saved(table, item, form="json")
 
-        await self._form.attempt(work, lambda race: self._lost(race, written))
+        await self._form.attempt(work, lambda race: self._lost(race, content))
 
-    def _lost(self, race: WriteConflict, mine: ParsedDocument) -> None:
+    def _lost(self, race: WriteConflict, content: Item) -> None:
         if race.current is None:
             with tag("div", classes="note failed", role="alert"):
                 tag("p", "The item was deleted after you opened it. Your changes are not saved.", "strong")
             return
-        current = race.current
+        current, mine = race.current, check_document(self._table, content, self._item)
 
         async def insist() -> None:
             rebased = {name: value for name, value in current.items() if name in mine.item or name not in self._item}
             rebased |= {name: value for name, value in mine.item.items() if self._item.get(name) != value}
             derived = mine.spec.derived_names if mine.spec is not None else frozenset[str]()
             rebased |= {name: current[name] for name in derived if name in current}
-            again = read_document(self._table, json.dumps(rebased), current)
-            self._form.show_problems({"document": again.problem} if again.problem else {})
-            if not again.problem:
-                await self._write(current, again)
+            problem = check_document(self._table, rebased, current).problem
+            self._form.show_problems({"document": problem} if problem else {})
+            if not problem:
+                await self._write(current, rebased)
 
         spec = self._table.spec_for(self._item)
         leave_out = spec.derived_names | hidden_names(spec) if spec is not None else frozenset[str]()
@@ -253,15 +261,17 @@ class NewFields:
         self._form.show_problems(filled.problems)
         if filled.problems:
             return
+        values = {line.input.name: filled.instance.__dict__[line.input.name] for line in self._sheet.lines if not line.locked}
+        new = CreateItem(table=self._spec.table.name, entity=self._spec.name, values=values)
 
         async def work() -> None:
             try:
-                stored = await create_item(self._view, self._spec, filled.instance)
+                written = await perform(create_item, call_of(self._view), new)
             except AlreadyExists as error:
                 names = ", ".join(self._spec.key.names)
                 self._form.show_problems({"": f"{error.message} Change {names}, or open the existing item."})
                 return
-            _saved(self._spec.table, self._spec.ref(stored).key)
+            _saved(written.table, written.item)
 
         await self._form.attempt(work)
 
@@ -279,20 +289,17 @@ class NewDocument:
             button("Create item", self._create, icon="add", look="first")
 
     async def _create(self) -> None:
-        written = read_document(self._table, self._form.texts()["document"])
-        self._form.show_problems({"document": written.problem} if written.problem else {})
-        if written.problem:
+        document = read_document(self._table, self._form.texts()["document"])
+        self._form.show_problems({"document": document.problem} if document.problem else {})
+        if document.problem:
             return
 
         async def work() -> None:
-            if await read_item(self._view.host.store, self._table, _key_of(self._table, written.item)) is not None:
+            try:
+                written = await perform(create_item, call_of(self._view), CreateItem(table=self._table.name, item=document.content))
+            except AlreadyExists:
                 self._form.show_problems({"document": "An item with this key already exists."})
                 return
-            stored = await create_document(self._view, self._table, written)
-            _saved(self._table, stored)
+            _saved(written.table, written.item)
 
         await self._form.attempt(work)
-
-
-def _key_of(table: Table, item: Item) -> Item:
-    return {name: item[name] for name in table.attributes}

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from gateleg.host.item_keys import item_label, key_text, key_values
+from gateleg.host.items import hidden_names
 from gateleg.ops.plain_json import value_text
 from gateleg.web.console.markup import shortened, truncate
 
@@ -98,11 +99,6 @@ def item_name(table: Table, spec: Spec[Any] | None, item: Item) -> str:
     if spec is None:
         return truncate(item_label(table, spec, item), _LONGEST)
     return truncate(f"{spec.name} {', '.join(shortened(text, 40) for text in key_values(spec, item).values())}", _LONGEST)
-
-
-def hidden_names(spec: Spec[Any]) -> frozenset[str]:
-    """The wire names of hidden attributes: secrets, and their digests."""
-    return frozenset(attribute.wire for attribute in spec.attributes.values() if attribute.info.exclude)
 
 
 def _title(spec: Spec[Any] | None, wire: str) -> str:

@@ -7,21 +7,20 @@ from urllib.parse import urlencode
 
 from nicegui import ui
 
+from gateleg.host.actions.items import ItemToDelete, delete_item
 from gateleg.host.item_keys import item_address, item_label, key_text, read_key, table_address
+from gateleg.host.items import etag_of, read_item, why_not_change, why_not_read
 from gateleg.model import DecodeError
 from gateleg.store.sizes import item_size
+from gateleg.web.console.actions import act
 from gateleg.web.console.dialogs import button
 from gateleg.web.console.failures import ErrorText, empty, trouble
-from gateleg.web.console.forms import confirm, open_after_save
+from gateleg.web.console.forms import open_after_save
 from gateleg.web.console.frame import Crumb, frame
 from gateleg.web.console.markup import card, size_text, tag
 from gateleg.web.console.objects.contents import content_address, kind_of_key, object_address
-from gateleg.web.console.tables.changes import delete_item
-from gateleg.web.console.tables.documents import why_not_change, why_not_read
 from gateleg.web.console.tables.editors import DocumentEditor, FieldsEditor, NewDocument, NewFields
 from gateleg.web.console.tables.grids import item_name
-from gateleg.web.console.tables.item_writes import WriteConflict
-from gateleg.web.console.tables.query_results import read_item
 from gateleg.web.console.tables.sheets import new_sheet, object_keys, stored_sheet
 from gateleg.web.console.tables.snippets import StoreLocation, as_item_python, key_of
 from gateleg.web.console.tables.table_page import CRUMBS, find_table, show_table_not_found
@@ -98,15 +97,8 @@ def _head(view: View, table: Table, spec: Spec[Any] | None, stored: Item, change
 
     async def delete() -> None:
         loss = f"{label} of {table.name} will be deleted, with {len(stored)} attributes. Only a backup can restore it."
-        if not await confirm("Delete this item?", loss, verb="Delete"):
-            return
-        try:
-            await delete_item(view, table, stored)
-        except WriteConflict as race:
-            reason = "It was already deleted." if race.current is None else "It was changed after you opened this page. Reload it first."
-            ui.notification(reason, icon="error", timeout=8, close_button="Close", position="bottom")
-            return
-        open_after_save(table_address(table.name, {"tab": "items"}))
+        if await act(view, delete_item, ItemToDelete(table=table.name, key=key, etag=etag_of(table, stored)), loss=loss):
+            open_after_save(table_address(table.name, {"tab": "items"}))
 
     with tag("div", classes="head"):
         with tag("div", classes="titles"):

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from nicegui import ui
 
-from gateleg.host.item_keys import item_address, key_text, table_address
-from gateleg.host.principal import Role
+from gateleg.host.actions.items import ItemKey, ItemsToDelete, delete_items
+from gateleg.host.item_keys import item_address, key_text, key_words, table_address
+from gateleg.host.items import etag_of, why_not_change, why_not_read
+from gateleg.web.console.actions import act
 from gateleg.web.console.cells import Column, Row, ago_cell, id_cell, link_cell, meta_cell, mono_cell, tag_cell
-from gateleg.web.console.dialogs import button, carry_out
+from gateleg.web.console.dialogs import button
 from gateleg.web.console.failures import empty
 from gateleg.web.console.forms import confirm
 from gateleg.web.console.lists import pager, show_when_loaded
 from gateleg.web.console.markup import card, shortened, tag
-from gateleg.web.console.tables.changes import delete_item
-from gateleg.web.console.tables.documents import why_not_change, why_not_read
-from gateleg.web.console.tables.grids import grid_of, item_name, key_words, moment_of
+from gateleg.web.console.tables.grids import grid_of, item_name, moment_of
 from gateleg.web.console.tables.query_results import MAX_UNITS_PER_SECOND, addresses, cost_text, references, scan_page
 from gateleg.web.console.widgets import Grid
 
@@ -133,11 +133,8 @@ class _Selection:
         if not await confirm(f"Delete {items}?", loss, verb=f"Delete {items}", name=self._table.name if count > 5 else None):
             return
 
-        async def work() -> None:
-            for key in self._keys:
-                await delete_item(self._view, self._table, self._items[key])
-
-        if await carry_out(self._view, Role.OPERATOR, work, f"{items} deleted"):
+        chosen = [ItemKey(key=key, etag=etag_of(table, self._items[key])) for key in self._keys]
+        if await act(self._view, delete_items, ItemsToDelete(table=table.name, items=chosen), confirmed=True):
             ui.navigate.reload()
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from nicegui import ui
 
 from gateleg.host.item_keys import table_address
+from gateleg.host.items import why_not_read
 from gateleg.model import ModelError, spec_of
 from gateleg.ops import explain
 from gateleg.ops.documents import attribute_comments
@@ -21,7 +22,7 @@ from gateleg.web.console.forms import Field
 from gateleg.web.console.lists import pager, show_when_loaded
 from gateleg.web.console.markup import card, section, tag
 from gateleg.web.console.tables.diagrams import table_svg
-from gateleg.web.console.tables.documents import attribute_table, format_json, why_not_read
+from gateleg.web.console.tables.documents import attribute_table, format_json
 from gateleg.web.console.tables.inputs import BadText, Input, input_for, sentence, value_of
 from gateleg.web.console.tables.items_tab import items_grid
 from gateleg.web.console.tables.query_results import cost_text, query_page

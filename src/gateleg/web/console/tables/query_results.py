@@ -14,7 +14,6 @@ from gateleg.host.item_keys import item_address, key_text
 from gateleg.jobs import Job
 from gateleg.model import ModelError, spec_of
 from gateleg.ops.transfer import browse_flow
-from gateleg.store.flow import Request
 from gateleg.store.observing import item_count
 from gateleg.store.setup import used
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
     from gateleg.model import Item, Query, Spec, Table
     from gateleg.store import AsyncStore
-    from gateleg.store.flow import Flow
     from gateleg.store.transports import AsyncTransport
 
 
@@ -122,18 +120,6 @@ async def scan_page(
     flow = browse_flow(store.setup, table, spec=spec, limit=limit, cursor=cursor, examine=examine, units_per_second=MAX_UNITS_PER_SECOND)
     found = await store.using(meter).drive(flow)
     return QueryResult(found.items, meter.sent, found.cursor)
-
-
-async def read_item(store: AsyncStore, table: Table, key: Item) -> Item | None:
-    """One item as it is stored now."""
-    payload = {"TableName": store.setup.name_of(table), "Key": key, "ConsistentRead": True}
-    return await store.drive(_get(payload, f"{table.name} item"))
-
-
-def _get(payload: dict[str, Any], label: str) -> Flow[Item | None]:
-    response = yield Request("GetItem", payload, label)
-    item: Item | None = response.get("Item")
-    return item
 
 
 def references(spec: Spec[Any], tables: Iterable[Table]) -> dict[str, Spec[Any]]:

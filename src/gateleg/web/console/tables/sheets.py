@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from pydantic_core import PydanticUndefined
 
+from gateleg.host.items import FormResult, instance_of, key_attributes, why_locked
 from gateleg.model import States, unknown_attributes
 from gateleg.model.shapes import UNKNOWN, attr_type
 from gateleg.ops.documents import attribute_comments
@@ -19,10 +20,9 @@ from gateleg.web.console.tables.inputs import BadText, Input, input_for, text_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from gateleg.host.items import Purpose
     from gateleg.model import Item, Spec
     from gateleg.model.attr import Attribute
-
-Purpose = Literal["edit", "create"]
 
 
 @dataclass(frozen=True)
@@ -60,15 +60,6 @@ class Sheet:
     derived: tuple[DerivedAttribute, ...] = ()
     #: undeclared attributes, which are kept as they are
     unknown: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class FormResult:
-    """The parsed input: an instance, or problems by attribute."""
-
-    instance: Any = None
-    #: by attribute; under the empty name those of the whole item
-    problems: Mapping[str, str] = field(default_factory=dict)
 
 
 def stored_sheet(spec: Spec[Any], instance: BaseModel, item: Item) -> Sheet:
@@ -121,12 +112,12 @@ def _line(spec: Spec[Any], attribute: Attribute, value: Any, purpose: Purpose, c
     note = attribute.info.description or comments.get(attribute.name, "")
     needed = attribute.info.is_required() and not attribute.optional
     entry = input_for(attribute.name, attribute.annotation, attribute.declared, required=needed, note=note)
-    key = attribute.name in _key_attributes(spec)
+    key = attribute.name in key_attributes(spec)
     if purpose == "edit" and isinstance(value, States):
         after = [str(state.value) for state in type(value) if state in value.successors]
         entry = Input(entry.name, entry.kind, entry.type, entry.required, (str(value.value), *after), entry.hint, entry.note)
     text = text_of(entry, value)
-    locked = _locked(spec, attribute, purpose, key) or (_lossy(spec, attribute, entry, value, text) if value is not None else "")
+    locked = why_locked(spec, attribute, purpose) or (_lossy(spec, attribute, entry, value, text) if value is not None else "")
     return Line(entry, attribute.wire, text, locked, default_of(attribute.info, attribute.traits.stamp), key, attribute.optional)
 
 
@@ -147,24 +138,6 @@ def object_keys(spec: Spec[Any], instance: BaseModel) -> list[str]:
 def _marked_inside(record: BaseModel, name: str) -> bool:
     info = type(record).model_fields.get(name)
     return info is not None and "S3Key" in type_name(attr_type(info.annotation))
-
-
-def _key_attributes(spec: Spec[Any]) -> set[str]:
-    return {spec.sources[name].attribute for name in spec.key.names}
-
-
-def _locked(spec: Spec[Any], attribute: Attribute, purpose: Purpose, key: bool) -> str:
-    if attribute.name in spec.counted:
-        return "Counts other items. Updated when they are written."
-    if attribute.is_special("version"):
-        return "Incremented by every write."
-    if attribute.traits.stamp is not None:
-        return "Set when the item is created." if attribute.traits.stamp == "create" else "Set by every write."
-    if purpose == "create":
-        return ""
-    if key:
-        return "Part of the key. To use another key, duplicate the item."
-    return "Set when the item is created." if attribute.traits.read_only else ""
 
 
 def _lossy(spec: Spec[Any], attribute: Attribute, entry: Input, value: Any, text: str) -> str:
@@ -202,7 +175,7 @@ def fill(spec: Spec[Any], sheet: Sheet, texts: Mapping[str, str], before: BaseMo
             problems[entry.name] = str(error)
     if problems:
         return FormResult(problems=problems)
-    return _built(spec, values, unknown)
+    return instance_of(spec, values, unknown)
 
 
 def _take(spec: Spec[Any], line: Line, text: str, values: dict[str, Any]) -> None:
@@ -219,28 +192,3 @@ def _take(spec: Spec[Any], line: Line, text: str, values: dict[str, Any]) -> Non
         values[name] = ""
     else:
         values.pop(name, None)
-
-
-def _built(spec: Spec[Any], values: Mapping[str, Any], unknown: Any) -> FormResult:
-    try:
-        instance = spec.entity.model_validate(dict(values))
-        if unknown:
-            vars(instance)[UNKNOWN] = unknown
-        spec.encode(instance)
-    except ValidationError as error:
-        return FormResult(problems=_by_attribute(spec, error))
-    except Exception as error:  # an invalid key, a value that cannot be stored, or a validator of the application
-        return FormResult(problems={"": getattr(error, "message", str(error))})
-    return FormResult(instance)
-
-
-def _by_attribute(spec: Spec[Any], error: ValidationError) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for problem in error.errors():
-        first, *inner = problem["loc"] or ("",)
-        name = str(first) if first in spec.attributes else ""
-        where = ".".join(map(str, inner))
-        text = problem["msg"].removeprefix("Value error, ")
-        text = f"{where}: {text}" if where else text
-        found[name] = f"{found[name]} {text}." if name in found else f"{text}."
-    return found

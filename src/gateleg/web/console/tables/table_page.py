@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from nicegui import ui
 
 from gateleg.host.item_keys import table_address
+from gateleg.host.items import readable_table, undeclared_table
 from gateleg.model.inspection import lint
 from gateleg.ops import document
 from gateleg.web.console.cells import Badge, chip
@@ -24,7 +25,7 @@ from gateleg.web.console.tables.health import capacity_tab, health_tab
 from gateleg.web.console.tables.items_tab import items_tab
 from gateleg.web.console.tables.patterns_tab import patterns_tab
 from gateleg.web.console.tables.state_drawings import state_svg
-from gateleg.web.console.tables.table_snapshots import badge_of, readable_table, row_of, take_snapshot, undeclared_table
+from gateleg.web.console.tables.table_snapshots import badge_of, row_of, take_snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

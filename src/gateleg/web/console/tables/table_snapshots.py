@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from gateleg.migrate import TableSettings, declared_shape, inspect_table, plan_table
-from gateleg.model import Index, Table
 from gateleg.store import StoreError
 from gateleg.store.flow import Request
 from gateleg.store.operations.tables import describe
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from gateleg.migrate import Plan
+    from gateleg.model import Table
     from gateleg.store import AsyncStore
     from gateleg.store.flow import Flow
     from gateleg.web.console.theme import Kind
@@ -94,37 +94,6 @@ def _list_table_names() -> Flow[list[str]]:
         if "LastEvaluatedTableName" not in response:
             return found
         request = {"ExclusiveStartTableName": response["LastEvaluatedTableName"]}
-
-
-def readable_table(declared: Table, description: dict[str, Any] | None) -> Table:
-    """The table by which items are decoded: the declaration, unless the deployed table has another key."""
-    if description is None:
-        return declared
-    keys = _keys(description)
-    return declared if (*keys["HASH"], *keys["RANGE"]) == declared.attributes else undeclared_table(declared.name, description)
-
-
-def undeclared_table(name: str, description: dict[str, Any]) -> Table:
-    """An undeclared table, from its description: its name, keys and indexes."""
-    types = {entry["AttributeName"]: entry["AttributeType"] for entry in description["AttributeDefinitions"]}
-    own = _keys(description)
-    indexes = [
-        Index(index["IndexName"], _keys(index)["HASH"], _keys(index)["RANGE"], _projected(index["Projection"]), local)
-        for member, local in (("GlobalSecondaryIndexes", False), ("LocalSecondaryIndexes", True))
-        for index in description.get(member) or ()
-    ]
-    return Table(name, hash=own["HASH"][0], range=next(iter(own["RANGE"]), None), indexes=indexes, types=types)
-
-
-def _keys(source: dict[str, Any]) -> dict[str, tuple[str, ...]]:
-    """The key attributes by role."""
-    schema = source["KeySchema"]
-    return {role: tuple(entry["AttributeName"] for entry in schema if entry["KeyType"] == role) for role in ("HASH", "RANGE")}
-
-
-def _projected(projection: dict[str, Any]) -> Literal["all", "keys"] | tuple[str, ...]:
-    kind = projection["ProjectionType"]
-    return "all" if kind == "ALL" else "keys" if kind == "KEYS_ONLY" else tuple(projection.get("NonKeyAttributes", ()))
 
 
 _LOOKS: dict[str, tuple[Kind, str, str]] = {

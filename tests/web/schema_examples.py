@@ -1,4 +1,4 @@
-"""Example values for JSON schemas, and the description of an operation that the form of the API documentation is built from."""
+"""Example values for JSON schemas, for tests that ask a host what its OpenAPI document allows."""
 
 from __future__ import annotations
 
@@ -13,9 +13,6 @@ _BY_FORMAT = {
     "email": "ann@example.com",
     "binary": "",
 }
-#: How a parameter is entered, by the type of its schema; all others are text.
-_INPUTS = {"integer": "integer", "number": "number", "boolean": "boolean", "array": "list"}
-
 Schema = dict[str, Any]
 
 
@@ -74,55 +71,3 @@ def _without_reference(schema: Schema) -> Schema:
 
 def _not_null(parts: list[Schema]) -> Schema:
     return next((part for part in parts if part.get("type") != "null"), {"type": "null"})
-
-
-def call_of(path: str, verb: str, operation: Schema, document: Schema) -> Schema:
-    """What a form needs to call an operation: the method, the path, its parameters, and an example of its body."""
-    call: Schema = {"method": verb.upper(), "path": path}
-    given = [_parameter(parameter, document) for parameter in operation.get("parameters", ()) if parameter["in"] != "cookie"]
-    if given:
-        call["parameters"] = given
-    body = operation.get("requestBody")
-    if body is not None:
-        kind, described = next(iter(body["content"].items()))
-        call["body"] = {"type": kind, "required": body.get("required", False)} | _body(kind, described.get("schema", {}), document)
-    if any("text/event-stream" in response.get("content", {}) for response in operation.get("responses", {}).values()):
-        call["streams"] = True
-    return call
-
-
-def _body(kind: str, schema: Schema, document: Schema) -> Schema:
-    if kind == "multipart/form-data":
-        properties = _resolved(schema, document).get("properties", {"file": {"type": "string", "format": "binary"}})
-        return {"fields": [_form_field(name, _resolved(part, document)) for name, part in properties.items()]}
-    return {"example": example_of(schema, document)} if kind.endswith("json") else {}
-
-
-def _form_field(name: str, schema: Schema) -> Schema:
-    many = schema.get("type") == "array"
-    inner = schema.get("items", {}) if many else schema
-    return {"name": name, "file": inner.get("format") == "binary" or "contentMediaType" in inner, "many": many}
-
-
-def _parameter(parameter: Schema, document: Schema) -> Schema:
-    schema = _resolved(parameter.get("schema", {}), document)
-    found: Schema = {"name": parameter["name"], "in": parameter["in"]}
-    if parameter.get("required"):
-        found["required"] = True
-    if schema.get("type") in _INPUTS:
-        found["input"] = _INPUTS[schema["type"]]
-    if "enum" in schema:
-        found["choices"] = schema["enum"]
-    default = parameter.get("schema", {}).get("default", schema.get("default"))
-    if default not in (None, "", []):
-        found["default"] = default
-    return found
-
-
-def _resolved(schema: Schema, document: Schema) -> Schema:
-    """A schema itself, for a reference or for one that may also be null."""
-    if name := _reference(schema):
-        return _resolved(document["components"]["schemas"][name], document)
-    if "anyOf" in schema:
-        return _resolved(_not_null(schema["anyOf"]), document)
-    return schema

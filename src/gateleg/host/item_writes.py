@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from gateleg.errors import GatelegError
+from gateleg.host.errors import Refusal
+from gateleg.host.item_keys import key_of
+from gateleg.host.items import etag_of, read_item, same, visible, without_counts
 from gateleg.model.expressions import Placeholders, all_of, equals, exists, missing
 from gateleg.model.planning import changed_attributes
-from gateleg.model.tables import RECOUNT
 from gateleg.store import ConditionFailed, NotFound
 from gateleg.store.flow import Request
 from gateleg.store.transports import ServiceError
-from gateleg.web.console.tables.documents import same
-from gateleg.web.console.tables.query_results import read_item
+
+__all__ = ["WriteConflict"]
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -26,7 +27,7 @@ _MAX_CONDITION_CHARACTERS = 4_000
 _MAX_COMPARISONS = 250
 
 
-class TooManyAttributes(GatelegError):
+class TooManyAttributes(Refusal):
     """An item without a version has too many attributes for one condition."""
 
     code = "too-wide"
@@ -37,15 +38,18 @@ class TooManyAttributes(GatelegError):
         super().__init__(f"The item has {count} attributes and no version, which is more than one condition can compare.")
 
 
-class WriteConflict(GatelegError):
-    """Another writer changed the item first. `current` is the stored item; None if it was deleted."""
+class WriteConflict(Refusal):
+    """Another writer changed the item first. `current` is the stored item, None if it was deleted; `details` has what may be seen."""
 
     code = "lost-race"
     status = 409
     fix = "Compare with the stored item, and keep it or overwrite it."
 
-    def __init__(self, current: Item | None) -> None:
-        super().__init__(f"The item {'was changed' if current else 'was deleted'} after it was read.")
+    def __init__(self, table: Table, current: Item | None) -> None:
+        super().__init__(
+            f"The item {'was changed' if current else 'was deleted'} after it was read.",
+            details={"current": None} if current is None else {"current": visible(table, current), "etag": etag_of(table, current)},
+        )
         self.current = current
 
 
@@ -61,14 +65,9 @@ def unchanged_since_read(item: Item, known: frozenset[str] = frozenset()) -> Con
 
 async def _check_unchanged(store: AsyncStore, table: Table, item: Item, spec: Spec[Any] | None = None) -> None:
     """Read the item again before replacing or deleting it: no condition can express that it has no other attributes."""
-    current = await read_item(store, table, _key(table, item))
-    if current is None or not same(_without_counts(spec, current), _without_counts(spec, item)):
-        raise WriteConflict(current)
-
-
-def _without_counts(spec: Spec[Any] | None, item: Item) -> Item:
-    """An item without the counters of its children: their writers do not conflict with a change here."""
-    return item if spec is None else {name: value for name, value in item.items() if name not in {*spec.counted_wires, RECOUNT}}
+    current = await read_item(store, table, key_of(table, item))
+    if current is None or not same(without_counts(spec, current), without_counts(spec, item)):
+        raise WriteConflict(table, current)
 
 
 def _guard(spec: Spec[Any], item: Item) -> Condition | None:
@@ -76,7 +75,7 @@ def _guard(spec: Spec[Any], item: Item) -> Condition | None:
     if spec.version is not None:
         return None
     known = frozenset(attribute.wire for attribute in spec.attributes.values() if attribute.name not in spec.counted)
-    return unchanged_since_read(_without_counts(spec, item), known)
+    return unchanged_since_read(without_counts(spec, item), known)
 
 
 async def save(store: AsyncStore, spec: Spec[Any], item: Item, before: BaseModel, after: BaseModel) -> Any:
@@ -87,7 +86,7 @@ async def save(store: AsyncStore, spec: Spec[Any], item: Item, before: BaseModel
     try:
         return await store.patch(before, *actions, condition=_guard(spec, item))
     except (ConditionFailed, NotFound) as error:
-        raise WriteConflict(await read_item(store, spec.table, spec.ref(before).key)) from error
+        raise WriteConflict(spec.table, await read_item(store, spec.table, spec.ref(before).key)) from error
 
 
 async def replace(store: AsyncStore, spec: Spec[Any], item: Item, before: BaseModel, after: BaseModel) -> Any:
@@ -102,11 +101,11 @@ async def replace(store: AsyncStore, spec: Spec[Any], item: Item, before: BaseMo
         return await store.put(
             after,
             replaces=before,
-            condition=unchanged_since_read(_without_counts(spec, item)) if fresh else condition,
+            condition=unchanged_since_read(without_counts(spec, item)) if fresh else condition,
             check_version=not fresh,
         )
     except (ConditionFailed, NotFound) as error:
-        raise WriteConflict(await read_item(store, spec.table, spec.ref(before).key)) from error
+        raise WriteConflict(spec.table, await read_item(store, spec.table, spec.ref(before).key)) from error
 
 
 async def remove(store: AsyncStore, spec: Spec[Any], item: Item, before: BaseModel) -> None:
@@ -115,7 +114,7 @@ async def remove(store: AsyncStore, spec: Spec[Any], item: Item, before: BaseMod
     try:
         await store.delete(before, must_exist=True, condition=_guard(spec, item))
     except (ConditionFailed, NotFound) as error:
-        raise WriteConflict(await read_item(store, spec.table, spec.ref(before).key)) from error
+        raise WriteConflict(spec.table, await read_item(store, spec.table, spec.ref(before).key)) from error
 
 
 async def create_raw(store: AsyncStore, table: Table, item: Item) -> None:
@@ -133,18 +132,14 @@ async def change_raw(store: AsyncStore, table: Table, before: Item, after: Item)
         sets = ", ".join(f"{out.name(name)} = {out.value(value)}" for name, value in changed.items())
         drops = ", ".join(map(out.name, removed))
         text = " ".join([*([f"SET {sets}"] if sets else []), *([f"REMOVE {drops}"] if drops else [])])
-        members = {"Key": _key(table, before), "UpdateExpression": text}
+        members = {"Key": key_of(table, before), "UpdateExpression": text}
         await _conditional(store, table, "UpdateItem", members, unchanged_since_read(before), before, out)
 
 
 async def remove_raw(store: AsyncStore, table: Table, before: Item) -> None:
     """Delete an item of no declared entity if it is unchanged."""
     await _check_unchanged(store, table, before)
-    await _conditional(store, table, "DeleteItem", {"Key": _key(table, before)}, unchanged_since_read(before), before)
-
-
-def _key(table: Table, item: Item) -> Item:
-    return {name: item[name] for name in table.attributes}
+    await _conditional(store, table, "DeleteItem", {"Key": key_of(table, before)}, unchanged_since_read(before), before)
 
 
 async def _conditional(
@@ -160,7 +155,7 @@ async def _conditional(
     out = out or Placeholders()
     payload = {"TableName": store.setup.name_of(table), **members, "ConditionExpression": condition.render(out)} | out.parameters()
     if not await store.drive(_sent(Request(operation, payload, f"{table.name} {operation}"))):
-        raise WriteConflict(await read_item(store, table, _key(table, item)))
+        raise WriteConflict(table, await read_item(store, table, key_of(table, item)))
 
 
 def _sent(request: Request) -> Flow[bool]:

@@ -4,9 +4,7 @@ from typing import Any
 
 import pytest
 
-from gateleg.model import Entity, Item, Spec, Table, spec_of
-from gateleg.store import AsyncStore, StoreError, UniqueTaken
-from gateleg.web.console.tables.item_writes import (
+from gateleg.host.item_writes import (
     TooManyAttributes,
     WriteConflict,
     change_raw,
@@ -17,7 +15,9 @@ from gateleg.web.console.tables.item_writes import (
     save,
     unchanged_since_read,
 )
-from gateleg.web.console.tables.query_results import read_item
+from gateleg.host.items import read_item
+from gateleg.model import Entity, Item, Spec, Table, spec_of
+from gateleg.store import AsyncStore, StoreError, UniqueTaken
 from tests.web.console.tables.library import Book, BookStatus, Loan, Reader, books, loans
 
 BOOK, LOAN, READER = spec_of(Book), spec_of(Loan), spec_of(Reader)

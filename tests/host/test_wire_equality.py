@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateleg.web.console.tables.documents import canonical, same
+from gateleg.host.items import canonical, same
 
 NUMBERS = st.decimals(allow_nan=False, allow_infinity=False, places=3, min_value=-(10**9), max_value=10**9).map(str)
 VALUES = st.recursive(
