@@ -22,9 +22,10 @@ def keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.fixture
 def job(keyed: Served) -> Iterator[tuple[UUID, Callable[[], JobStatus]]]:
-    """A job that waits, and how it is by now."""
+    """A job that was cancelled, and how it is by now."""
     with keyed.queue() as queue:
         job_id = queue.submit(Submission("REEL", {"title": "Guarded"})).job.job_id
+        queue.cancel(job_id)
         yield job_id, lambda: queue.get(job_id).status
 
 
@@ -35,10 +36,10 @@ def test_an_operators_button_works_for_the_operator(keyed: Served, job: Job) -> 
     page = Built(keyed.url, f"/jobs/{job[0]}", keyed.tokens["operator"])
     with opened(page) as socket:
         assert socket.accepted
-        socket.send("event", page.press("Cancel"))
-        while job[1]() == JobStatus.PENDING:
+        socket.send("event", page.press("Retry"))
+        while job[1]() == JobStatus.CANCELLED:
             socket.send("ack", {"client_id": page.id, "next_message_id": 0})
-    assert job[1]() == JobStatus.CANCELLED
+    assert job[1]() == JobStatus.PENDING
 
 
 def test_the_event_of_an_operators_button_is_refused_from_the_socket_of_a_viewer(keyed: Served, job: Job) -> None:
@@ -46,9 +47,9 @@ def test_the_event_of_an_operators_button_is_refused_from_the_socket_of_a_viewer
     with opened(page) as operator, opened(Built(keyed.url, "/", keyed.tokens["viewer"])) as other:
         assert operator.accepted
         assert other.accepted
-        other.send("event", page.press("Cancel"))
+        other.send("event", page.press("Retry"))
         operator.send("ack", {"client_id": page.id, "next_message_id": 0})
-    assert job[1]() == JobStatus.PENDING
+    assert job[1]() == JobStatus.CANCELLED
 
 
 def test_a_page_is_not_handed_to_the_socket_of_somebody_else(keyed: Served) -> None:
@@ -63,8 +64,8 @@ def test_a_later_handshake_for_the_page_of_somebody_else_is_refused(keyed: Serve
     page = Built(keyed.url, f"/jobs/{job[0]}", keyed.tokens["operator"])
     with opened(Built(keyed.url, "/", keyed.tokens["viewer"])) as thief:
         thief.send("handshake", {"client_id": page.id, "tab_id": "x", "document_id": "y", "next_message_id": 0})
-        thief.send("event", page.press("Cancel"))
-    assert job[1]() == JobStatus.PENDING
+        thief.send("event", page.press("Retry"))
+    assert job[1]() == JobStatus.CANCELLED
 
 
 def test_a_page_takes_files_from_whom_it_was_built_for_and_from_nobody_else(keyed: Served) -> None:
@@ -90,7 +91,7 @@ def _listed(keyed: Served) -> list[str]:
 def test_a_viewers_page_has_no_button_to_press(keyed: Served, job: Job) -> None:
     page = Built(keyed.url, f"/jobs/{job[0]}", keyed.tokens["viewer"])
     with pytest.raises(AssertionError, match="no button"):
-        page.press("Cancel")
+        page.press("Retry")
 
 
 @pytest.mark.parametrize("message", [None, [], "x", {}, {"client_id": 7}, {"client_id": "none"}])

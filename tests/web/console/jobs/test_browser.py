@@ -112,7 +112,9 @@ def test_progress_and_log_are_live(served: Served, open_page: OpenPage, tmp_path
 def test_a_running_job_is_cancelled(served: Served, open_page: OpenPage, tmp_path: Path) -> None:
     page = open_page(f"{served.url}/jobs/{paced(served, tmp_path / 'gate')}")
     chip(page, "Running")
-    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Cancel", exact=True).click()
+    page.get_by_role("dialog").get_by_label("Reason").fill("no need")
+    page.get_by_role("dialog").get_by_role("button", name="Cancel it").click()
     chip(page, "Cancelled")
     expect(page.get_by_role("button", name="Cancel")).to_have_count(0)
 
@@ -315,7 +317,7 @@ def test_a_tree_whose_root_is_done_runs_and_is_cancelled(served: Served, open_pa
     tree = page.get_by_role("region", name="Tree")
     expect(tree).to_contain_text(f"gate {tmp_path / 'one'}"[:40])
     page.get_by_role("button", name="Cancel tree").click()
-    page.get_by_role("dialog").get_by_role("button", name="Cancel all").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel tree").click()
     chip(page, "Partly cancelled")
     expect(tree).to_contain_text("1 of 3 done, 2 cancelled")
     expect(page.get_by_role("button", name="Cancel tree")).to_have_count(0)
@@ -329,7 +331,7 @@ def test_more_children_than_fit_are_a_link_away(served: Served, open_page: OpenP
     tree.get_by_role("link", name="and 8 more").click()
     expect(tree.get_by_role("link")).to_have_count(21)
     page.get_by_role("button", name="Cancel tree").click()
-    page.get_by_role("dialog").get_by_role("button", name="Cancel all").click()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel tree").click()
     chip(page, "Partly cancelled")
 
 
