@@ -43,6 +43,7 @@ HELP = {
     "objects": "Objects: put, delete and share them.",
     "jobs": "Jobs: submit, list, follow, cancel and retry them; queues, schedules and the archive.",
     "keys": "API keys of a host: create, list and revoke them.",
+    "sessions": "Sessions of browsers: list and end them.",
     "secrets": "Secrets of applications and tenants, encrypted in the store.",
     "webhooks": "Webhooks of applications: add, list, disable and delete them, and send deliveries again.",
 }

@@ -264,7 +264,7 @@ class QueueVerbs:
     archive_page = Verb(archive_page)
     tree = Verb(by_id(tree))
     cancel_tree = Verb(by_id(cancel_tree))
-    unfinished_tree = Verb(unfinished_tree)
+    unfinished_tree = Verb(by_id(unfinished_tree))
     ids_beginning = Verb(ids_beginning)
     schedule = Verb(schedule)
     schedules = Verb(schedules)

@@ -242,7 +242,7 @@ put_object = Action(
     reply=ObjectView.of_info,
     reply_type=ObjectView,
     done=lambda info: f"The object {info.key} is stored, {info.size:,} bytes",
-    # Agents have the objects of their tools; they send no files.
+    # Whoever calls a tool has the objects of their own tools, and sends no files.
     tool=False,
 )
 
