@@ -30,7 +30,7 @@ help: ## List the targets
 up: $(RUNS) ## Run the console, the API and a worker with demo data on http://127.0.0.1:8000 (or PORT=...)
 	$(BIN)/gateleg up --demo --data data --port $(PORT)
 
-test: lint types unit plain browser site ## Everything that CI runs: style, imports, types, tests and the documentation site
+test: lint types unit plain browser ## Everything that CI runs: style, imports, types and tests
 
 unit: $(READY) ## Only the tests
 	$(BIN)/pytest $(SPREAD)

@@ -275,7 +275,7 @@ def test_only_the_dead_letters_with_one_error_are_retried(served: Served, open_p
     page.get_by_role("region", name="By error").locator("tr", has_text="FileNotFoundError").get_by_role(
         "button", name="Retry these"
     ).click()
-    page.get_by_role("dialog").get_by_role("button", name="Retry all").click()
+    page.get_by_role("dialog").get_by_role("button", name="Retry", exact=True).click()
     expect(page.locator(f"tr[data-id='{fits}']")).to_have_count(0)
     expect(page.locator(f"tr[data-id='{other}']")).to_be_visible()
     with served.queue() as queue:
@@ -292,7 +292,7 @@ def test_dead_letters_are_retried_together(served: Served, open_page: OpenPage, 
     expect(page.locator(f"tr[data-id='{other}']")).to_be_visible()
     tape.touch()
     page.get_by_role("button", name="Retry all BROKEN").first.click()
-    page.get_by_role("dialog").get_by_role("button", name="Retry all").click()
+    page.get_by_role("dialog").get_by_role("button", name="Retry", exact=True).click()
     expect(row).to_have_count(0)
 
 
@@ -304,7 +304,7 @@ def test_failed_jobs_are_archived(served: Served, open_page: OpenPage) -> None:
     expect(page.locator(f"tr[data-id='{gone}']")).to_have_count(0)
     row = page.get_by_role("region", name="By error").locator("tr", has_text="ValueError")
     row.get_by_role("button", name="Archive these").click()
-    page.get_by_role("dialog").get_by_role("button", name="Archive all").click()
+    page.get_by_role("dialog").get_by_role("button", name="Archive", exact=True).click()
     expect(page.locator(f"tr[data-id='{group}']")).to_have_count(0)
     page.goto(f"{served.url}/jobs/{gone}")
     expect(page.get_by_text("This job is in the archive")).to_be_visible()
