@@ -1,7 +1,7 @@
 """The demonstration: a guide that answers two questions about the demonstration of opinion maps.
 
 The guide uses the small local model, which is not reliable at choosing tools or reading numbers. So the planner chooses the
-tool (`running/planning.py`), the tool's result is quoted, which is always right, and the model adds its own words, which may be wrong.
+tool (`running/tool_planner.py`), the tool's result is quoted, which is always right, and the model adds its own words, which may be wrong.
 """
 
 from __future__ import annotations
