@@ -51,7 +51,7 @@ def test_a_package_registers_its_application_by_an_entry_point(folder: Path) -> 
         ),
         ("import gateleg.no_such_module\n", "needs gateleg.no_such_module", False),
         ("1 / 0\n", "cannot be loaded: ZeroDivisionError: division by zero", False),
-        ("application = 3\n", "is not a gateleg.web.Application", False),
+        ("application = 3\n", "is not a gateleg.host.Application", False),
         ("", "cannot be loaded: AttributeError", False),
         (APPLICATION.format(name="other", more=""), "is the application 'other', not 'broken'", False),
     ],
@@ -74,7 +74,7 @@ def test_a_package_in_place_of_its_application_is_explained(folder: Path, capsys
     (folder / "shelves_app" / "application.py").write_text(APPLICATION.format(name="shelves", more=""))
     with pytest.raises(typer.Exit):
         named_application("shelves_app")
-    told = "names the module shelves_app.application, not a gateleg.web.Application. Write shelves_app.application:application."
+    told = "names the module shelves_app.application, not a gateleg.host.Application. Write shelves_app.application:application."
     assert told in capsys.readouterr().err
 
 

@@ -24,7 +24,7 @@ from gateleg.host.principal import LOCAL, Principal, Role
 from gateleg.host.settings import Settings
 from gateleg.host.tables import AuditEntry
 from gateleg.jobs import Job, JobMissing, JobStatus, Submission
-from gateleg.store import Throttled
+from gateleg.store import Store, Throttled
 from gateleg.web.app import create_app, flat_routes
 from tests.web.conftest import client_of, run_all
 from tests.web.sample import make_application
@@ -263,3 +263,12 @@ def test_names_and_routes_are_unique() -> None:
     names, routes = [action.name for action in ACTIONS], [action.http for action in ACTIONS]
     assert sorted(set(names)) == sorted(names)
     assert sorted(set(routes)) == sorted(routes)
+
+
+@pytest.mark.parametrize("command", [["cancel", "7" * 8], ["retry", "--all"], ["pause", "mail"]])
+def test_a_command_on_a_store_without_a_queue_says_what_makes_one(tmp_path: Path, command: list[str]) -> None:
+    store = f"embedded:{tmp_path}/bare"
+    Store.connect(store).close()
+    result = CliRunner().invoke(command_line, ["jobs", *command, "--store", store])
+    assert result.exit_code == 1
+    assert "has no queue yet: `gateleg jobs submit`" in result.output

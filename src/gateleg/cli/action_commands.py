@@ -167,7 +167,9 @@ def perform_by_command(
     Returns its result, and what to print: what is shown only once, so that scripts can use it, or the result in words. `given` is the
     action's input, or its fields as they were typed. An action of an `application` runs on a host with that application.
     """
+    from gateleg.cli.jobs.queue_connection import fail_without_queue
     from gateleg.errors import GatelegError
+    from gateleg.store import TableMissing
 
     try:
         if application is None:
@@ -184,6 +186,8 @@ def perform_by_command(
             opening = _acting_in(application, settings, creates_store=action.creates_store)
         return asyncio.run(_perform(action, opening, given))
     except GatelegError as error:
+        if isinstance(error, TableMissing) and action.command.startswith("jobs "):
+            fail_without_queue(settings)
         fail(str(error), FAILED)
     except Exception as error:
         explain(error, settings)

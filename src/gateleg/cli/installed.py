@@ -154,7 +154,7 @@ def load_application(entry: EntryPoint) -> Application | LeftOut:
     except Exception as error:  # a module may raise anything while it is imported
         return LeftOut(entry.name, f"{entry.value} of {package_of(entry)} cannot be loaded: {type(error).__name__}: {error}")
     if not isinstance(found, Application):
-        return LeftOut(entry.name, f"{entry.value} of {package_of(entry)} is not a gateleg.web.Application")
+        return LeftOut(entry.name, f"{entry.value} of {package_of(entry)} is not a gateleg.host.Application")
     if found.name != entry.name:
         return LeftOut(entry.name, f"{entry.value} of {package_of(entry)} is the application {found.name!r}, not {entry.name!r}")
     return found
@@ -202,9 +202,9 @@ def named_application(place: str) -> Application:
 
     found = loaded(place, "application")
     if isinstance(found, ModuleType):
-        fail(f"{place} names the module {found.__name__}, not a gateleg.web.Application. Write {found.__name__}:application.", MISUSED)
+        fail(f"{place} names the module {found.__name__}, not a gateleg.host.Application. Write {found.__name__}:application.", MISUSED)
     if not isinstance(found, Application):
-        fail(f"{place} is not a gateleg.web.Application", MISUSED)
+        fail(f"{place} is not a gateleg.host.Application", MISUSED)
     return found
 
 

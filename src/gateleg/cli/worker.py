@@ -169,7 +169,7 @@ async def _opened(
         return
     handlers: Jobs | object = getattr(found, "jobs", found)
     if not isinstance(handlers, Jobs):
-        fail(f"{app} is neither a gateleg.jobs.Jobs nor a gateleg.web.Application", MISUSED)
+        fail(f"{app} is neither a gateleg.jobs.Jobs nor a gateleg.host.Application", MISUSED)
     if not handlers:
         fail(f"{app} has no job handlers. Decorate functions with its @jobs.handler(...), and import the modules that do", MISUSED)
     costs = Metrics()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 from uuid import UUID
 
 import typer
@@ -55,7 +55,7 @@ def _jobs_of(found: Any, name: str, settings: Settings) -> Jobs:
         with explaining_bad_settings():
             made = made(settings_only_resources(found, settings))
     if not isinstance(made, Jobs):
-        fail(f"{name} is not a gateleg.jobs.Jobs or a gateleg.web.Application with jobs", MISUSED)
+        fail(f"{name} is not a gateleg.jobs.Jobs or a gateleg.host.Application with jobs", MISUSED)
     return made
 
 
@@ -93,11 +93,16 @@ def opened_queue(settings: Settings, app: str | None = None) -> Iterator[Queue]:
         except JobError as error:
             fail(str(error), FAILED)
         except TableMissing:
-            fail(
-                f"the store {settings.store} has no queue yet: `gateleg jobs submit`, `gateleg up`, `gateleg worker` and "
-                "`gateleg tables apply` create its tables",
-                FAILED,
-            )
+            fail_without_queue(settings)
+
+
+def fail_without_queue(settings: Settings) -> NoReturn:
+    """End a command on a store without the tables of a queue."""
+    fail(
+        f"the store {settings.store} has no queue yet: `gateleg jobs submit`, `gateleg up`, `gateleg worker` and "
+        "`gateleg tables apply` create its tables",
+        FAILED,
+    )
 
 
 def warn_of_unread_tables(queue: Queue) -> None:
